@@ -20,7 +20,10 @@ TOLERANCE_ULPS = {8: 4096.0, 4: 1024.0, 2: 8.0}
 # by 5e-10, a constant of ten digits by as much; what was held in float32, by 6e-8, has lost half of its digits.
 REMARK_SHARE = 1e-9
 ALIKE_SHARE = 1e-6  # bound: to a story or a study what differs by no more than this share is one and the same
-UNDECIDED_SHARE = 0.1  # bound: where an error band is wider than this share of the slopes in sight, nothing is decided
+SMALL = 0.1  # bound: beside something a tenth of it is small; where an error band is not, nothing is decided
+CLEARLY = 4.0  # bound: what is so many times as large as something else is clearly larger
+SIMILAR = 1 / CLEARLY  # bound: what differs by no more than this share of what is contested is alike
+NEARLY_ALL = 0.9  # bound: the share of what was judged that stands for all of it
 
 
 @dataclass(frozen=True)
@@ -106,9 +109,9 @@ class Leeway:
         ``sight`` is the size of the slopes there and around, ``nothing`` what counts as none.
         """
         size = np.abs(returned)
-        unknown: Mask = self.band > self.margin + UNDECIDED_SHARE * sight
+        unknown: Mask = self.band > self.margin + SMALL * sight
         # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
-        unknown |= (self.band > UNDECIDED_SHARE * size) & (size > np.maximum(self.margin, nothing))
+        unknown |= (self.band > SMALL * size) & (size > np.maximum(self.margin, nothing))
         return unknown
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.curve.integral_check import IntegralCheck
-from ..numerics.formatting.numbers import format_number
+from ..numerics.formatting.numbers import NOTHING, format_number
 from ..numerics.sentences.names import Names, section_names
 from ..numerics.status import Status
 from ..numerics.verdict.cell_judge import allowed_residual
@@ -17,8 +17,6 @@ from ..protocol.question import Question
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, CellRecord, CellsRecord
 from .common import ColumnArrays, ViewAnswer, evaluate_and_judge, record_at, view_answer, why_nothing_compared
-
-_NEAR_ZERO = 1e-9  # bound: an end closer to 0 than this share of the range is the side of a jump at 0
 
 
 def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
@@ -77,7 +75,7 @@ def _sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
 
 
 def _place(x: float, span: float) -> str:
-    return format_number(x if abs(x) > _NEAR_ZERO * span else 0.0, span)
+    return format_number(x if abs(x) > NOTHING * span else 0.0, span)
 
 
 def _farthest(area: IntegralCheck, cells: Statuses) -> tuple[float, float, float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from ..capture.samples import data_of, sample_of, share_words
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.formatting.numbers import format_number
-from ..numerics.sentences.names import section_names
+from ..numerics.sentences.names import MOST_NAMED, section_names
 from ..numerics.sentences.places import describe_intervals
 from ..numerics.status import Status
 from ..numerics.studies.seen import SeenPoints, judge_seen
@@ -27,10 +27,9 @@ from .common import ColumnArrays, record_of
 from .small_net import NET, small_net_numbers
 
 _BINS, _FEW_BINS = 48, 24  # unit: of the inputs and of grad_output
-_OUTLIERS = (0.002, 0.998)  # pattern: the quantiles between which the histogram of grad_output reaches
+_OUTLIERS = (0.002, 0.998)  # unit: the quantiles between which the histogram of grad_output reaches
 _EXACT = 4.0  # bound: ulps of float32 within which a number is exactly on a kink
 _NAMED = 0.02  # pattern: a share below this is not worth a sentence of its own
-_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -183,7 +182,7 @@ def _sentences(
         else:
             yield f"None of {of} lies where backward differs{own}."
     if record["kinks"]:
-        most = sorted(record["kinks"], key=lambda each: -each[1])[:_MOST_NAMED]
+        most = sorted(record["kinks"], key=lambda each: -each[1])[:MOST_NAMED]
         exactly = listed([f"{share_words(share)} at {names.wrt} = {format_number(at)}" for at, share in most])
         yield f"Exactly on a kink lie {exactly}."
     if points is not None:
@@ -216,4 +215,4 @@ def _reached(interval: Interval, x: Array) -> bool:
 
 def _where(record: SeenRecord) -> str:
     places = list(dict.fromkeys(f"`{each['path'] or each['line']}`" for each in record["sites"]))
-    return f" at {listed(places)}" if len(places) <= _MOST_NAMED else f" at {len(places)} places"
+    return f" at {listed(places)}" if len(places) <= MOST_NAMED else f" at {len(places)} places"

@@ -25,7 +25,7 @@ from ..differentiation.map_slopes import random_direction
 from ..differentiation.noise import moving_maximum
 from ..differentiation.scatter import most_explained, slope_scatter
 from ..sampling.grid import Rows
-from ..tolerance import tolerance_for
+from ..tolerance import CLEARLY, SIMILAR, SMALL, tolerance_for
 
 _LOST_SHARE = 1 / 16  # bound: what is within this share of the tolerance, as a dtype rounds, contradicts nothing
 # budget: around so many points forward's jumps are looked for; the others, samples, how far, as a share of
@@ -33,11 +33,6 @@ _LOST_SHARE = 1 / 16  # bound: what is within this share of the tolerance, as a 
 _MAX_SCATTERED, _SCATTERED_SHARE, SCATTERED_STEPS = 2, 2.0**-4, 2.0**-9
 SCATTER_CALLS = 264  # budget: the calls for one of these points, each in windows of 33 from one end to the other
 _MAX_SAMPLED = 32  # budget: at most this many of the points that contradict backward are measured twice
-# bound: the second measurement disagrees with the first where it explains this share of the contradiction …
-_FINER = 0.1
-# pattern: … and forward moves in steps finer than the grid where it does so at this share of the points (or cells).
-_UNSEEN = 0.25
-_STEEPER = 4.0  # pattern: between two points the slope may be at most this many times as large as at either of them
 _ULPS = 16.0  # ulps: a change of at most this many counts as none
 # bound: the slope below which nothing is seen at a row is taken from neighbours within this share of the range.
 _NEIGHBOURHOOD = 0.05
@@ -98,14 +93,14 @@ def _moves_between(at: Rows, values: Array, slopes: Slopes) -> bool:
     """Whether the function moves between the rows by more than its slopes at them account for, in many of the cells."""
     steep = np.abs(slopes.value) + EVIDENCE_BOUNDS * slopes.error
     with np.errstate(all="ignore"):
-        explained = _STEEPER * (at.x[1:] - at.x[:-1]) * np.maximum(steep[1:], steep[:-1])
+        explained = CLEARLY * (at.x[1:] - at.x[:-1]) * np.maximum(steep[1:], steep[:-1])
         rise = np.abs(values[1:] - values[:-1])
         unexplained = rise > explained + _ULPS * EPSILON * np.abs(values[1:])
     if not unexplained.any():
         return False
     smooth = slopes.kind == PointKind.SMOOTH
     finite = smooth[1:] & smooth[:-1] & np.isfinite(rise)
-    return bool(finite.any() and unexplained[finite].mean() > _UNSEEN)
+    return bool(finite.any() and unexplained[finite].mean() > SIMILAR)
 
 
 def without_slopes(curve: Curve) -> Curve:
@@ -167,8 +162,8 @@ def remeasure_doubtful(
     sampled = evenly_chosen(doubtful, _MAX_SAMPLED)
     finer = remeasure(forward, at.x, curve.values, slopes, sampled, visible[sampled])
     with np.errstate(all="ignore"):
-        differs = (finer.kind != PointKind.SMOOTH) | (np.abs(finer.value - slopes.value) + finer.error > _FINER * off)
-    unseen = bool(doubtful.size > _MAX_SAMPLED and differs[sampled].mean() > _UNSEEN)
+        differs = (finer.kind != PointKind.SMOOTH) | (np.abs(finer.value - slopes.value) + finer.error > SMALL * off)
+    unseen = bool(doubtful.size > _MAX_SAMPLED and differs[sampled].mean() > SIMILAR)
     if unseen:
         finer = remeasure(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
     return Curve(curve.values, finer.known_to(scatter), unseen or curve.unseen)

@@ -19,17 +19,15 @@ from ...runtime.arrays import (
 )
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.finite_differences import Slopes
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, Slopes
 from ..differentiation.noise import noise_near
 from ..differentiation.quadrature import NODES, gauss_nodes, integral_at_nodes, integral_rounding, quadrature
 from ..sampling.grid import Rows
-from ..tolerance import Tolerance, tolerance_for
+from ..tolerance import SIMILAR, SMALL, Tolerance, tolerance_for
 
 _EVERY = 5  # sample: where each point needs a call of its own, a cell spans this many rows
-# bound: cells whose residual exceeds these shares of the tolerance, and of the noise, are refined: residuals add up.
-_SLACK_SHARE, _NOISE_SHARE = 0.05, 0.25
+_SLACK_SHARE = 0.05  # bound: cells whose residual exceeds this share of the tolerance are refined: residuals add up
 TRUNCATION_SHARE = 0.02  # bound: truncation, as a share of the trapezoidal rule's relative error cubed (exp: 0.0009)
-_CONVERGENCE = 0.1  # bound: at each cut less than this share of the residual is left, if the quadrature was at fault
 # budget: at most this many doubtful cells are examined; the others get the answer of the majority.
 _MAX_CELLS, _MAX_CELLS_ONE_BY_ONE = 64, 8
 _MAX_CELLS_UNMEANT = 12  # budget: of more doubtful ones so many, where a surrogate is what backward is judged by
@@ -42,7 +40,6 @@ _CLUMPED = 0.6
 # bound: nor may the quadrature have changed by more than this share of it under subdivision, nor the slopes of forward
 # at its ends leave more of the rise unexplained.
 _CHANGE = 0.125
-_NOISE_SAFETY = 10.0  # bound: a safety factor on the noise estimated from six values
 # sample: the subdivisions that confirm it: the residual must stay the same in each.
 _CUTS, _CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
 _MAX_TOGETHER = 5000  # budget: the parts of all subdivisions that are looked at in one go
@@ -51,7 +48,7 @@ _STAIR_PARTS, _STAIR_SCALES = 32, 3
 # pattern: in a cell backward leaps if a node is so many times as far off the others as (a sample) in the cells nearby;
 # budget: of more such cells the worst are taken.
 _LEAP, _NEAR, _MOST_LEAPS = 16.0, 8, 32
-_STAIR_SHARE, _NEGLIGIBLE = 0.25, 1e-3  # pattern: in a staircase fewer of them hold more than a negligible share
+_NEGLIGIBLE = 1e-3  # bound: in a staircase few of them hold more than this share of the residual
 
 
 @dataclass(frozen=True)
@@ -150,8 +147,8 @@ def check_integrals(
             gradient = target.gradient[ends]
             truncation = _truncation(*(each[doubtful] for each in (area, right - left, gradient[:-1], gradient[1:])))
             truncated = truncation > _SLACK_SHARE * slack[doubtful]
-            doubtful = doubtful[truncated | (off > _NOISE_SHARE * rounding)[doubtful]]
-            plain = off > slack + _NOISE_SAFETY * rounding
+            doubtful = doubtful[truncated | (off > SIMILAR * rounding)[doubtful]]
+            plain = off > slack + EVIDENCE_BOUNDS * rounding
             if plain[doubtful].any():
                 plain &= _off_everywhere(target, ends, areas, rise, right - left, grad_output)
         cells = _Cells(
@@ -309,7 +306,7 @@ def _refine(cells: _Cells, some: NDArray[np.intp], area: Array, slack: Array) ->
         finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
         before, after = np.abs(cells.rise - area)[some], np.abs(cells.rise[some] - finer)
         area[some] = finer
-        some = some[(after < _CONVERGENCE * before) & (after > _SLACK_SHARE * slack[some])]
+        some = some[(after < SMALL * before) & (after > _SLACK_SHARE * slack[some])]
         if not some.size:
             break
 
@@ -381,7 +378,7 @@ def _rounding_at(cells: _Cells, low: Array, high: Array) -> Array:
         noise = noise_near(cells.forward, np.concatenate((low, high)), span).reshape(2, -1).sum(axis=0)
     except FunctionFailed:  # it rejects what lies beyond the range
         return np.zeros(low.size)
-    return abs(cells.grad_output) * _NOISE_SAFETY * noise
+    return abs(cells.grad_output) * EVIDENCE_BOUNDS * noise
 
 
 def _is_staircase(cells: _Cells, some: NDArray[np.intp]) -> Mask:
@@ -394,5 +391,5 @@ def _is_staircase(cells: _Cells, some: NDArray[np.intp]) -> Mask:
         left = finite_numbers(np.abs(rises - quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output)))
         at = left.argmax(axis=0)
         low, high = edges[at, column], edges[at + 1, column]
-    concentrated: Mask = (left > _NEGLIGIBLE * left.sum(axis=0)).mean(axis=0) < _STAIR_SHARE
+    concentrated: Mask = (left > _NEGLIGIBLE * left.sum(axis=0)).mean(axis=0) < SIMILAR
     return concentrated

@@ -14,12 +14,12 @@ from ...runtime.section import Section
 from ..differentiation.noise import noise_along, noise_probes
 from ..sampling.grid import Grid
 from ..singularities.special_points import SpecialPoint, special_points
+from ..tolerance import ALIKE_SHARE
 from .curve import nan_outside_domain
 
 _MIN_POINTS = 401  # budget: the least number of grid points with which a kink is told from curvature
 _MIN_ROWS = 3  # budget: among fewer rows no jump of backward is looked for
 _NOISE_FACTOR = 30.0  # bound: a jump of less than this many times the noise is ignored
-_MIN_DIFFERENCE = 1e-6  # bound: the two sides of a jump of backward differ by more than this share
 
 
 @remembered(most=A_FEW)
@@ -78,7 +78,7 @@ def gradient_jumps(
         sides = gradient(np.array([[each.left, each.right] for each in jumps]).ravel()).reshape(-1, 2)
         fits = (np.abs(sides) <= largest_magnitude(analytical)).all(axis=1)
         # A single point that is unlike its two neighbours is no jump, but a point to be judged.
-        fits &= np.abs(np.diff(sides)[:, 0]) > _MIN_DIFFERENCE * np.abs(sides).max(axis=1)
+        fits &= np.abs(np.diff(sides)[:, 0]) > ALIKE_SHARE * np.abs(sides).max(axis=1)
         return tuple(each for each, fit in zip(jumps, fits, strict=True) if fit)
     except FunctionFailed:
         return ()

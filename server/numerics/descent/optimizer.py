@@ -14,20 +14,16 @@ from ...runtime import timing
 from ...runtime.arrays import Array
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.rng import seed_all_generators
+from ..tolerance import ALIKE_SHARE, SMALL
 from .loss import LossGradient, flat_array
 
 GradientFunction = Callable[[torch.Tensor, int], LossGradient]  # the loss and its gradient at a position, in a step
 _MovingOutcome = Literal["reached", "falls", "rises", "level", "oscillates", "diverges"]
 DescentOutcome = _MovingOutcome | Literal["there", "stays", "stuck", "nan", "bare", "failed"]
-_REACHED = 1e-6  # bound: the goal is reached where the loss is no more than this share of the first one
 _DIVERGED = 1e3  # pattern: a loss that has grown by this factor, and still grows, diverges
-# pattern: of the last half of the steps this share turn back, and the loss falls by less than this share meanwhile.
-_MIN_TURNS, _MIN_FALL = 0.2, 0.1
-# pattern: a run is stuck if the last quarter of its steps spans no more than this share of its whole path.
-_STANDSTILL = 1e-6
+_MIN_TURNS = 0.2  # pattern: of the last half of the steps this share turn back, and the loss hardly falls meanwhile
 # pattern: fewer steps do not tell whether they are next to nothing, nor, in the last half, whether they turn back.
 _MIN_STEPS = 6
-_RTOL = 1e-9  # bound: losses nearer to each other than this share of the first are the same
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ class DescentRun:
     def arrival(self) -> int:
         """After how many steps it reached the goal or got stuck; all of them where it did neither."""
         if self.ending == "reached":
-            return int(np.argmax(self.losses <= _REACHED * self.first))
+            return int(np.argmax(self.losses <= ALIKE_SHARE * self.first))
         return int(np.flatnonzero(self.moved.any(axis=1))[-1]) + 1 if self.ending == "stuck" else self.steps
 
     @cached_property
@@ -88,18 +84,18 @@ class DescentRun:
             return "bare" if self.bare else "failed"
         if self.lost or np.isnan(last):
             return "nan"
-        if last <= _REACHED * first:
+        if last <= ALIKE_SHARE * first:
             return "reached"
         if np.isinf(last) or (last > _DIVERGED * first and last == self.losses.max()):
             return "diverges"
         path, late = np.ptp(self.positions, axis=0).max(), np.ptp(self.positions[-1 - self.steps // 4 :], axis=0).max()
         if not path and self.steps:
             return "stays"
-        if self.steps >= _MIN_STEPS and late <= _STANDSTILL * path:
+        if self.steps >= _MIN_STEPS and late <= ALIKE_SHARE * path:
             return "stuck"
         if _oscillates(self):
             return "oscillates"
-        return "level" if abs(last - first) <= _RTOL * first else "falls" if last < first else "rises"
+        return "level" if abs(last - first) <= ALIKE_SHARE * first else "falls" if last < first else "rises"
 
 
 def run_descent(start: torch.Tensor, lr: float, steps: int, pull: GradientFunction, seconds: float) -> DescentRun:
@@ -147,4 +143,4 @@ def _oscillates(run: DescentRun) -> bool:
     moved, losses = run.moved[half:], run.losses[half:]
     turned = (moved[1:] * moved[:-1]).sum(axis=1) < 0
     middle = len(losses) // 2
-    return bool(turned.mean() >= _MIN_TURNS and losses[middle:].mean() > (1 - _MIN_FALL) * losses[:middle].mean())
+    return bool(turned.mean() >= _MIN_TURNS and losses[middle:].mean() > (1 - SMALL) * losses[:middle].mean())

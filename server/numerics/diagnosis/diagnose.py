@@ -10,6 +10,7 @@ from ...runtime.arrays import Array, largest_magnitude
 from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number
 from ..sentences.places import describe_intervals
+from ..tolerance import SMALL
 from ..verdict.verdict import Verdict, judged_curve
 from .evidence import Evidence, gather_evidence
 from .masked import not_finite, partly_right, reversed_mask, wrong_mask
@@ -28,7 +29,6 @@ from .stories import Story
 from .surrogate_shapes import bump, straight_through, window
 from .swapped_inputs import swapped_inputs
 
-_MIN_SLOPE = 0.1  # pattern: ratios to slopes below this share of the largest are not told, and that is said
 # From the simplest to the most contrived: the first that fits is reported.
 _HYPOTHESES: tuple[Callable[[Evidence], Story | None], ...] = (
     not_finite,
@@ -102,7 +102,7 @@ def _unexplained(data: Evidence) -> Story:
     none = data.tell("another function" if data.designed else "no explanation")[1]
     if data.all_flat:
         return data.tell("unexplained/flat", none=none, factor=_range_text(data.returned[data.wrong]))
-    steep = data.wrong & (np.abs(data.slope) >= _MIN_SLOPE * largest_magnitude(data.slope[data.judged])) & data.moving
+    steep = data.wrong & (np.abs(data.slope) >= SMALL * largest_magnitude(data.slope[data.judged])) & data.moving
     if not np.isfinite(data.returned[steep]).any():
         return data.tell("unexplained", none=none)
     share = _range_text((data.returned / data.slope)[steep])

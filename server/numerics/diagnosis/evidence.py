@@ -17,20 +17,16 @@ from ..differentiation.noise import STEEPNESS_QUANTILE
 from ..sentences.names import Names, section_names
 from ..sentences.places import describe_rows
 from ..status import STATUS_WORDS, Status
-from ..tolerance import tolerance_for
+from ..tolerance import NEARLY_ALL, SMALL, tolerance_for
 from ..verdict.point_judge import Comparison, conditioning
 from .stories import Story, tell
 
 JUDGED_STATUSES = np.isin(np.arange(len(STATUS_WORDS)), (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS))
-# The two shares of the wrong rows that decide whether a story is told.
 EXCEPTIONS = 0.01  # pattern: the share that a story may leave unexplained; its sentence names those rows
-SURE = 0.9  # pattern: the share that it must explain with certainty; also how many values must be near a typical one
-SURE_ERROR = 0.1  # bound: a row is certain if its error bound is below this share of the slope that the story predicts
 # bound: forward is called flat only where its error bound is below this share of the most that backward returned.
 _MAX_FLAT_SLOPE = 1e-3
 MIN_ROWS, MANY_ROWS = 3, 8  # pattern: the fewest rows that show a factor, a mask, a window; and a formula, or rounding
 MAX_ALONE = 12  # budget: the rows that are looked at where each costs a call
-_MAX_SCATTER = 0.1  # pattern: values that scatter by more than this share are not typical of one another
 _PRODUCT_ULPS = 2.0  # ulps: the last places that a product of grad_output may lose
 
 
@@ -115,12 +111,11 @@ class Evidence:
         allowed = share * (np.abs(expected) + largest) + self.subnormal
         band = np.abs(scale) * self.band
         fits = off <= allowed + band
-        certain = fits & (band <= allowed + SURE_ERROR * (np.abs(expected) + largest))
+        certain = fits & (band <= allowed + SMALL * (np.abs(expected) + largest))
         left_out: Mask = self.judged & ~fits
-        wrong = np.count_nonzero(self.wrong)
-        if np.count_nonzero(left_out) > EXCEPTIONS * wrong or np.count_nonzero(certain & self.wrong) < SURE * wrong:
-            return None
-        return left_out
+        wrong, sure = np.count_nonzero(self.wrong), np.count_nonzero(certain & self.wrong)
+        few = np.count_nonzero(left_out) <= EXCEPTIONS * wrong
+        return left_out if few and sure >= NEARLY_ALL * wrong else None
 
     def typical(self, values: Array) -> tuple[float, float]:
         """What most of the finite values are, and how far they scatter about it; NaN if too far."""
@@ -128,8 +123,8 @@ class Evidence:
         if not values.size:
             return np.nan, np.nan
         median = float(values[values.size // 2])
-        scatter = float(np.sort(np.abs(values - median))[int(SURE * (values.size - 1))])
-        if scatter > _MAX_SCATTER * abs(median):
+        scatter = float(np.sort(np.abs(values - median))[int(NEARLY_ALL * (values.size - 1))])
+        if scatter > SMALL * abs(median):
             return np.nan, np.nan
         return median, scatter + torch.finfo(self.evaluation.section.dtype).eps * abs(median)
 

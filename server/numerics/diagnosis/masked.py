@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from ...protocol.listed import counted, listed
 from ...runtime.arrays import Mask, largest_magnitude
 from ..formatting.numbers import format_measured, format_number
-from ..sentences.places import MOST_PLACES, runs_among
-from .evidence import EXCEPTIONS, MIN_ROWS, SURE, Evidence, describe_factor
+from ..sentences.names import MOST_NAMED
+from ..sentences.places import runs_among
+from ..tolerance import NEARLY_ALL, SMALL
+from .evidence import EXCEPTIONS, MIN_ROWS, Evidence, describe_factor
 from .stories import Story
 from .unused_saved import unused_saved
 
-# pattern: a formula without its mask is continuous at the border: it changes there by at most this share of its size.
-_MAX_LEAP = 0.1
 _MOST_LEFT = 0.5  # pattern: the most of the slope that a reversed mask leaves where forward moves
 
 
@@ -36,7 +36,7 @@ def wrong_mask(data: Evidence) -> Story | None:
         return None
     borders = _pairs_of(data, leaks, data.moving)
     leap = np.abs(np.diff(data.returned[borders])).max(initial=0.0)
-    continuous = bool(borders.size) and leap <= _MAX_LEAP * largest_magnitude(data.returned[data.judged])
+    continuous = bool(borders.size) and leap <= SMALL * largest_magnitude(data.returned[data.judged])
     right = f"{data.names.backward} {data.agrees} where {'that' if data.designed else data.owner} moves"
     runs = [slice(first, last + 1) for first, last in runs_among(data.flat, data.judged)]
     shares = [leaks[run][data.flat[run]].mean() for run in runs]
@@ -50,7 +50,7 @@ def wrong_mask(data: Evidence) -> Story | None:
         saves = data.tell("mask missing/saves", saved=listed(counted(unused)), them=them)[1] if unused else ""
         why = "it has no mask" if data.designed else "the mask is missing"
         return data.tell("mask missing", why=why, saves=saves, **said)
-    if not continuous or len(borders) < len(runs_among(leaks, data.judged)) or len(borders) > MOST_PLACES:
+    if not continuous or len(borders) < len(runs_among(leaks, data.judged)) or len(borders) > MOST_NAMED:
         return None
     why, does = data.unless_designed(": the border of the mask is in the wrong place"), _answer_or_bounds(data, leaks)
     return data.tell("mask misplaced", right=right, does=does, where=data.where(leaks), why=why)
@@ -67,9 +67,10 @@ def reversed_mask(data: Evidence) -> Story | None:
         return None
     borders = _pairs_of(data, lower, upper)
     given, due = np.abs(data.returned[borders[:, 0]]), np.abs(data.slope[borders[:, 1]])
-    if not borders.size or (np.abs(given - due) > _MAX_LEAP * largest_magnitude(data.slope[data.judged])).any():
+    if not borders.size or (np.abs(given - due) > SMALL * largest_magnitude(data.slope[data.judged])).any():
         return None
-    if not (np.abs(data.returned[lower]) > data.precision * largest_magnitude(data.returned[lower])).mean() >= SURE:
+    returned = np.abs(data.returned[lower])
+    if not (returned > data.precision * largest_magnitude(returned)).mean() >= NEARLY_ALL:
         return None
     does = f"returns {format_measured(ratio, within)} times the slope of {data.owner}" if ratio else "returns 0"
     is_flat = "is flat" if (lower <= data.flat).all() else "is less steep"
@@ -101,7 +102,7 @@ def partly_right(data: Evidence) -> Story | None:
     """Hypothesis: right on part of the axis; on the rest 0, constant, or a multiple of the slope."""
     right = data.judged & ~data.wrong
     runs = runs_among(data.wrong, data.judged)
-    if len(runs) > MOST_PLACES or np.count_nonzero(right) < MIN_ROWS:
+    if len(runs) > MOST_NAMED or np.count_nonzero(right) < MIN_ROWS:
         return None
     answers: dict[str, Mask] = {}
     for first, last in runs:
@@ -143,7 +144,7 @@ def _answer(data: Evidence, rows: Mask) -> str | None:
     share, within = data.typical(returned)
     if (np.abs(returned - share) <= data.precision * abs(share)).all():
         return describe_factor(format_measured(share, within), data.names)
-    if np.count_nonzero(rows & data.moving) < max(MIN_ROWS, SURE * returned.size):
+    if np.count_nonzero(rows & data.moving) < max(MIN_ROWS, NEARLY_ALL * returned.size):
         return None
     ratio, within = data.typical((data.returned / data.slope)[rows & data.moving])
     off = np.abs(data.returned - ratio * data.slope)[rows]

@@ -16,8 +16,8 @@ from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..formatting.numbers import MOST_DIGITS, format_measured, format_number
 from ..linearity.violation import Law
-from ..sentences.names import Names, section_names
-from ..sentences.places import MOST_PLACES, describe_point, describe_rows, runs_among
+from ..sentences.names import MOST_NAMED, Names, section_names
+from ..sentences.places import describe_point, describe_rows, runs_among
 from ..sentences.violation_sentence import describe_violation
 from ..tolerance import tolerance_for
 from ..verdict.point_judge import Comparison
@@ -177,7 +177,7 @@ def _depends_on_sign(to: Responses) -> Story | None:
     rows[to.at] = differ
     runs = runs_among(rows, to.at)
     phrases = [_answers_by_sign(to, run) for run in runs] if to.evaluation.structure == "together" else []
-    if phrases and len(phrases) <= MOST_PLACES and all(phrases):
+    if phrases and len(phrases) <= MOST_NAMED and all(phrases):
         return tell("sign of grad_output", to.names, how="; ".join(phrases))
     row = int(np.abs(np.where(differ, to.plain + to.opposite, 0.0)).argmax())
     how = (

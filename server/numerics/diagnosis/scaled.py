@@ -16,18 +16,14 @@ from ...runtime.section import Section
 from ...runtime.vjp import uneven
 from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
-from ..tolerance import ALIKE_SHARE
+from ..tolerance import ALIKE_SHARE, SMALL
 from .evidence import MANY_ROWS, MIN_ROWS, Evidence, describe_factor
 from .stories import Story
 from .swapped_inputs import conjugate_slope, swapped_inputs
 
 # What is looked at first for a factor of x or y; the story that passes is then held against every row.
 _SAMPLES = 64  # budget: the most rows
-_MAX_SCATTER = 1e-2  # pattern: ratios whose logarithms scatter by no more than this may be constant
-# pattern: where a factor is no more than this share of its largest nothing is divided by it, and any answer fits.
-_MIN_FACTOR = 1e-6
-_LEAST_RISE = 0.1  # pattern: the logarithm of an exponential factor rises by at least so much along the range
-_POWERS = (1, -1, 2, -2)  # pattern: the powers of a held value that a factor may be
+_POWERS = (1, -1, 2, -2)  # unit: the powers of a held value that a factor may be
 # sample: a held value is multiplied by this, as no other is likely to be: up, or down where that is out of bounds.
 _CHANGES = (1.1875, 0.8125)
 _FACTOR_ROWS = 5  # budget: the rows at which the factor is measured again with the held value changed
@@ -134,7 +130,7 @@ def factor_of_x(data: Evidence) -> Story | None:
     size = np.log(np.abs(table[:, rows]))
     ranked, few = np.sort(np.stack((ratio + size, ratio - size), axis=1), axis=-1), rows.size // 20
     # Almost constant is what is so but for a twentieth at either end.
-    for which, missing in np.argwhere(ranked[..., -1 - few] - ranked[..., few] <= _MAX_SCATTER):
+    for which, missing in np.argwhere(ranked[..., -1 - few] - ranked[..., few] <= SMALL):
         if story := _factor_hypothesis(data, names[which], table[which], missing == 0):
             return story
     return None
@@ -179,7 +175,7 @@ def _exponential(data: Evidence) -> _Exponential | None:
     x, ratio = data.x[rows], (data.returned / data.slope)[rows]
     rate, shift = np.polyfit(x, np.log(np.abs(ratio)), 1, w=np.abs(data.slope[rows]))
     near = simplest_number(rate - ALIKE_SHARE * abs(rate), rate + ALIKE_SHARE * abs(rate))
-    if abs(near) * np.ptp(x) < _LEAST_RISE or near != float(f"{near:.3g}"):
+    if abs(near) * np.ptp(x) < SMALL or near != float(f"{near:.3g}"):
         return None
     constant, within = data.typical(ratio * np.exp(-near * x))
     exceptions = data.exceptions(constant * np.exp(near * data.x)) if constant and np.isfinite(shift) else None
@@ -219,7 +215,7 @@ def _factors(data: Evidence) -> Iterator[tuple[str, Array]]:
 
 
 def _factor_hypothesis(data: Evidence, symbol: str, factor: Array, missing: bool) -> Story | None:
-    nonzero = np.abs(factor) > _MIN_FACTOR * np.nanmax(np.abs(factor[data.judged]))
+    nonzero = np.abs(factor) > ALIKE_SHARE * np.nanmax(np.abs(factor[data.judged]))
     some = data.moving & nonzero
     share = data.returned[some] / data.slope[some]
     constant, within = data.typical(share * factor[some] if missing else share / factor[some])

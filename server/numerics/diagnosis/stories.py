@@ -33,7 +33,7 @@ _STORIES = {
     "unfounded/straight-through": "{flat}, yet {backward} {does} {where}.",
     "unfounded/window": "{flat}, yet {backward} {does} {where} and {otherwise} elsewhere.",
     "bump": "{flat}, yet {backward} returns {grad_output} times a bump: {peak} high at {wrt} = {at}{width}{lobes}, "
-    "with area {area}{rises}.",
+    "with area {area} in this range{rises}.",
     "mask missing": "{right}, but where it is flat, {where}, {backward} {does}: {why}.{saves}",
     "mask missing/saves": " {forward} saves {saved}, and {backward} never uses {them}.",
     "leaky mask": "{right}, but where it is flat, {where}, {backward} {does}{why}.",

@@ -6,12 +6,12 @@ import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, finite_rise
 from ..formatting.numbers import format_measured
-from ..sentences.places import MOST_PLACES, runs_among
+from ..sentences.names import MOST_NAMED
+from ..sentences.places import runs_among
+from ..tolerance import SIMILAR
 from .evidence import MIN_ROWS, Evidence, describe_factor
 from .stories import Story
 
-_MAX_LOBE = 0.25  # pattern: beside a bump there may be lobes of this share of its height
-_CUT = 1e-4  # pattern: a bump that is higher than this share of its height at an end of the range goes on beyond it
 # ulps: the flanks of a bump may go the wrong way by so many; a lobe is mentioned if it is so many tolerances deep.
 _MONOTONE_ULPS = 4.0
 
@@ -40,7 +40,7 @@ def window(data: Evidence) -> Story | None:
     )
     exceptions = data.exceptions(0.0, np.where(inside, share, rest))
     runs = runs_among(inside, data.judged)
-    if exceptions is None or exceptions.any() or len(runs) > MOST_PLACES or np.count_nonzero(inside) < MIN_ROWS:
+    if exceptions is None or exceptions.any() or len(runs) > MOST_NAMED or np.count_nonzero(inside) < MIN_ROWS:
         return None
     shares = (share, within), (rest, rest_within)
     does, otherwise = (describe_factor(format_measured(*each), data.names) for each in shares)
@@ -70,8 +70,6 @@ def bump(data: Evidence) -> Story | None:
     deep = lobe < -_MONOTONE_ULPS * data.precision * abs(share[peak])
     lobes = f", with lobes down to {_short(sign * lobe)}" if deep else ""
     area = _short(float(np.sum(np.diff(x) * (share[1:] + share[:-1]) / 2)))
-    cut = max(abs(share[0]), abs(share[-1])) > _CUT * abs(share[peak])
-    area += " in this range" if cut else ""
     finite = data.values[np.isfinite(data.values)]
     rise = float(finite[-1] - finite[0])
     rises = f", where {data.owner} rises by {_short(rise)}" if rise else ""
@@ -109,7 +107,7 @@ def _has_one_peak(share: Array, peak: int, precision: float) -> bool:
     monotone = monotone and np.unique(lobe).size > 2 * MIN_ROWS
     lobes = np.abs(np.concatenate((share[:first], share[last + 1 :])))
     falls = max(share[0], share[-1]) < share[peak] * (1 - precision) and 0 < peak < share.size - 1
-    return monotone and bool(falls) and float(lobes.max(initial=0.0)) <= _MAX_LOBE * share[peak]
+    return monotone and bool(falls) and float(lobes.max(initial=0.0)) <= SIMILAR * share[peak]
 
 
 def _crossing(x: Array, share: Array, peak: int, towards: int) -> float | None:

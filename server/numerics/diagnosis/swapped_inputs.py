@@ -16,7 +16,8 @@ from ...runtime.symmetric_inputs import swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP, Ladder
 from ..formatting.numbers import format_measured
 from ..sentences.names import complex_part
-from .evidence import EXCEPTIONS, MAX_ALONE, SURE, SURE_ERROR, Evidence
+from ..tolerance import NEARLY_ALL, SMALL
+from .evidence import EXCEPTIONS, MAX_ALONE, Evidence
 from .stories import Story
 
 _MAX_TOGETHER = 128  # budget: the rows that are looked at where they share a call
@@ -51,8 +52,8 @@ def same_slopes(returned: Array, slope: Array, error: Array, precision: float) -
     """Whether backward returned these slopes, as far as they are known, and they are known and not all 0."""
     allowed = precision * (np.abs(slope) + min(largest_magnitude(slope), largest_magnitude(returned)))
     fits = np.abs(returned - slope) <= allowed + EVIDENCE_BOUNDS * error
-    certain = fits & (EVIDENCE_BOUNDS * error <= allowed + SURE_ERROR * np.abs(slope))
-    return bool(fits.mean() >= 1 - EXCEPTIONS and certain.mean() >= SURE and (slope != 0).mean() > 0.5)
+    certain = fits & (EVIDENCE_BOUNDS * error <= allowed + SMALL * np.abs(slope))
+    return bool(fits.mean() >= 1 - EXCEPTIONS and certain.mean() >= NEARLY_ALL and (slope != 0).mean() > 0.5)
 
 
 def _is_swapped_back(section: Section, other: str, data: Evidence) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, Mask, at_rows
+from ..tolerance import SIMILAR
 
 # budget: steps on either side of each point, from the least that can tell to the widest; sample: their ratio.
 _SCALES, _LEAST_RATIO, _MOST_RATIO = 26, 2.0, 10.0
@@ -21,7 +22,6 @@ _MIN_SCALES = 4  # pattern: with fewer the dispute is hidden by rounding
 _BLUR_ULPS, _BLUR_POINTS = 8.0, 25  # ulps: a short dtype knows x to so many; budget: looked at in so many points
 _ULPS = 4.0  # ulps: forward's rounding, of its value and of what it makes of a rounded x
 CLEAR = 16.0  # bound: at the least step, the two slopes are this many times as far apart as rounding explains
-ALIKE = 0.25  # bound: slopes are alike that differ by at most this share of what is contested
 _APART = 2.0  # bound: what contradicts both by more than so many times that supports neither
 SHARE_SEEN = 1e-3  # bound: how precisely a slope is seen where nothing is known of it
 # ulps: a piece this narrow, as a share of the numbers in sight, may be a step of float32; pattern: and is one if beyond
@@ -111,7 +111,7 @@ def slopes_seen_closely(closeness: Closeness, x: Array, returned: Array) -> Arra
         return slope
     distance = SHARE_SEEN * np.abs(returned[asked])
     slopes = _seen(closeness, Dispute(x[asked], returned[asked], distance)).slopes
-    one = np.ptp(slopes, axis=0) <= ALIKE * distance
+    one = np.ptp(slopes, axis=0) <= SIMILAR * distance
     first = one.argmax(axis=0)
     slope[asked] = np.where(one[:_AGREEING].any(axis=0), slopes[:, first, np.arange(asked.size)].mean(axis=0), np.nan)
     return slope
@@ -153,7 +153,7 @@ def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     plain = rises / runs
     slopes = (ratio * plain[:, :-1] - plain[:, 1:]) / (ratio - 1)  # of two scales, so that curvature cancels
     changes = np.abs(slopes[:, 1:] - slopes[:, :-1]).max(axis=0)
-    return _Seen(rises, runs, np.where(changes <= ALIKE * dispute.distance, slopes[:, :-1], np.nan), changes, least)
+    return _Seen(rises, runs, np.where(changes <= SIMILAR * dispute.distance, slopes[:, :-1], np.nan), changes, least)
 
 
 def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mask, Mask, Mask, Mask, Array]:
@@ -168,12 +168,12 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     # What may be rounding: on either side, and on all smaller scales too.
     rounded = np.abs(seen.rises - dispute.returned * seen.runs) <= rounding
     sides: Mask = np.logical_and.accumulate(rounded, axis=1)
-    follows = np.abs(seen.rises / seen.runs - dispute.returned) <= ALIKE * dispute.distance
+    follows = np.abs(seen.rises / seen.runs - dispute.returned) <= SIMILAR * dispute.distance
     small: Mask = np.logical_and.reduce(sides)[: low.shape[0]]
     # Nor is it more where what is disputed, without the curve, adds up to no more than the rounding in such a slope.
     small |= np.maximum(beyond, 0.0) * dispute.distance * seen.runs[0, : low.shape[0]] <= _THREE_SCALES * rounding
     within = (follows[:, 1:] & follows[:, :-1] & sides[:, 1:]).any(axis=(0, 1))
-    within = within | ((beyond <= ALIKE) & small).any(axis=0)
+    within = within | ((beyond <= SIMILAR) & small).any(axis=0)
     # A piece without any slope that ends in steps as small as that is one of them.
     moves = (seen.rises != 0).any(axis=0) & sides.all(axis=0)
     flat = (np.logical_or.accumulate(moves[::-1], axis=0)[::-1] & ~moves)[: low.shape[0]]
@@ -216,5 +216,5 @@ def _explained_by_blur(closeness: Closeness, dispute: Dispute) -> Mask:
     first = np.isfinite(slopes).all(axis=0).argmax(axis=0)
     low, high = (each[first, np.arange(x.size)].reshape(x.shape) for each in (slopes.min(axis=0), slopes.max(axis=0)))
     least, most = np.fmin.reduce(low), np.fmax.reduce(high)
-    alike = ALIKE * dispute.distance + (most - least) / 2
+    alike = SIMILAR * dispute.distance + (most - least) / 2
     return (least - alike <= dispute.returned) & (dispute.returned <= most + alike)

@@ -13,7 +13,8 @@ import numpy as np
 from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from .confirmation import ALIKE, FLOAT32_STEP, Answer, Closeness, Dispute
+from ..tolerance import SIMILAR
+from .confirmation import FLOAT32_STEP, Answer, Closeness, Dispute
 
 _NEIGHBOURS = 8  # sample: so many numbers on either side tell whether a gradient is but noise
 # budget: the windows around a point in which backward is averaged, each a fourth (a sample) of the last, and the nodes
@@ -74,11 +75,11 @@ def _explained_by_structure(closeness: Closeness, returned_at: Forward, dispute:
     """Which disputes, in which forward contradicts, waves, stairs or steps of float32 explain."""
     width = np.maximum(_STAIR * answer.least, closeness.eps * np.abs(dispute.x))
     around = _pieces(closeness, returned_at, dispute.x, width)
-    explained = np.median(np.abs(around.slopes - around.means), axis=0) <= ALIKE * dispute.distance  # a staircase
+    explained = np.median(np.abs(around.slopes - around.means), axis=0) <= SIMILAR * dispute.distance  # a staircase
     if (vague := np.flatnonzero(answer.vaguely & ~explained)).size:
         explained[vague] = _follows_over_float32(closeness.at(vague), returned_at, dispute.at(vague))
     bend = around.bend(dispute.returned)
-    explained &= around.alone(dispute.returned) <= ALIKE * dispute.distance
+    explained &= around.alone(dispute.returned) <= SIMILAR * dispute.distance
     waves = ~answer.plainly | (np.abs(bend[: round(2 / _STAIR)]) >= _WAVES * dispute.distance).any(axis=0)
     if (waving := np.flatnonzero(waves & ~explained)).size:
         explained[waving] = _averages(closeness.at(waving), returned_at, dispute.at(waving), answer.at(waving))
@@ -101,7 +102,7 @@ def _averages(closeness: Closeness, returned_at: Forward, dispute: Dispute, answ
     swings = np.count_nonzero(waves[1:] * waves[:-1] < 0, axis=0)
     varies &= np.where(answer.plainly, (_RESOLVED[0] <= swings) & (swings <= _RESOLVED[1]), swings >= _SWINGS)
     above, below = closeness.forward(np.concatenate((x + widths, x - widths)).ravel()).reshape(2, *widths.shape)
-    alike: Mask = np.abs((above - below) / (2 * widths) - mean) <= ALIKE * dispute.distance
+    alike: Mask = np.abs((above - below) / (2 * widths) - mean) <= SIMILAR * dispute.distance
     averages: Mask = (varies & alike).any(axis=0)
     return averages
 
@@ -118,7 +119,7 @@ def _follows_over_float32(closeness: Closeness, returned_at: Forward, dispute: D
     # Where a wave averages to nothing, so does what is wrong by a share of it.
     share = np.minimum(mean / np.abs(dispute.returned), 1.0)
     alone = around.alone(np.tile(dispute.returned, len(_FLOAT32_STEPS))).reshape(width.shape)
-    limit = ALIKE * dispute.distance
+    limit = SIMILAR * dispute.distance
     explained: Mask = ((off <= limit * share) & (alone <= limit)).any(axis=0)
     return explained
 

@@ -31,7 +31,6 @@ _NOISE_FACTOR = 32.0  # ulps: a change smaller than this many rounding errors co
 EVIDENCE_BOUNDS = 10.0
 _RECHECK_RTOL = 1e-13  # bound: the share of a slope that contradicts nothing, on top of those error bounds
 _OTHER_WIDEST = 0.6  # sample: other steps, in between those of the first ladder
-_MIN_GAIN = 10.0  # bound: the finer ladder is also preferred where its error bound is this many times smaller
 
 
 # The least slope that counts at each of n points, or at all of them, told from their slopes.
@@ -405,6 +404,6 @@ def remeasure(
         if (confirmed & (difference > widened)).any():
             other = Ladder.around(forward, x[rows], steps, noise, slopes.precision, y[rows]).central()[0]
             widened = np.fmax(widened, np.fmin(difference, np.abs(slopes.value[rows] - other)))
-        confirmed &= widened <= _MIN_GAIN * fine.error
+        confirmed &= widened <= EVIDENCE_BOUNDS * fine.error
     value, error = np.where(confirmed, slopes.value[rows], fine.value), np.where(confirmed, widened, fine.error)
     return slopes.with_rows(rows, replace(fine, value=value, error=error, noise=slopes.noise[rows]))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
 from ...runtime.reference import is_repeated
 from ...runtime.section import ROW_ELEMENTS, Section
+from ..tolerance import ALIKE_SHARE
 from .arithmetic import precision_of
 from .finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, Ladder, PointKind, Slopes, widest_step
 from .noise import (
@@ -26,7 +27,6 @@ Indices = NDArray[np.intp]
 _NOISE_LINES = 2  # budget: the number of random lines through all elements of ``wrt`` along which noise is probed
 # budget: forward's precision is estimated from this many values on a line; the other, a sample, is how far they reach.
 _SAMPLES, _SAMPLE_SHARE = 24, 0.1
-_DIRECTIONAL_RTOL = 1e-6  # bound: slopes along a line are compared to this share of what they are made of
 
 
 @dataclass(frozen=True)
@@ -186,5 +186,5 @@ def partials_add_up(ground: BasePoint, rows: Indices, columns: Indices, partials
     uncertainty = np.where(smooth, error * np.abs(share), 0.0).sum(axis=1) + line.error
     off = np.abs(line.value - parts.sum(axis=1))
     return (line.kind == PointKind.SMOOTH) & (
-        off <= EVIDENCE_BOUNDS * uncertainty + _DIRECTIONAL_RTOL * (np.abs(parts).sum(axis=1) + np.abs(line.value))
+        off <= EVIDENCE_BOUNDS * uncertainty + ALIKE_SHARE * (np.abs(parts).sum(axis=1) + np.abs(line.value))
     )

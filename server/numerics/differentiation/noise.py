@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, FLOAT32_BITS, Array, Forward, consecutive_differences, mantissa_bits
+from ..tolerance import SIMILAR
 
 PROBED_PLACES = 24  # budget: the most places that are probed
 # sample: the distance of the fine and of the coarse probes, as fractions of the visible range; and the least of both,
@@ -24,9 +25,6 @@ _SMOOTHING = 1  # bound: the noise of a place is the largest within this many pr
 _FEW_STEPS = 0.5  # pattern: values that change at fewer than this share of the steps are a staircase
 # pattern: coarse probes this many times noisier than the fine ones show rounding that the fine ones miss.
 _COARSE_EXCESS = 8.0
-# pattern: differences of rounding grow with their order, as the root of a binomial coefficient; where they are less
-# than this share of that, they are those of a curve.
-_GROWTH = 0.25
 # pattern: a step above this fraction of the rise, and this many times the next largest, is a jump between two probes.
 _JUMP, _JUMP_RATIO = 1e-4, 100.0
 # ulps: with noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
@@ -149,8 +147,8 @@ def _rms(values: Array, side: int, gross: float, step: float, growing: bool = Fa
     rms = levels[-1]
     if growing:
         rms, before, earlier = levels[::-1]
-        fallen = rms < _GROWTH * before
-        rms[fallen] = np.where(before < _GROWTH * earlier, 0.0, _GROWTH * before)[fallen]
+        fallen = rms < SIMILAR * before
+        rms[fallen] = np.where(before < SIMILAR * earlier, 0.0, SIMILAR * before)[fallen]
     # Where hardly any step is seen, the noise is half a step.
     steps = np.abs(first)
     highest = steps.max(axis=(0, 2))

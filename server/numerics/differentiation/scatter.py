@@ -10,13 +10,12 @@ from typing import TypeVar
 import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, Forward, median
+from ..tolerance import SMALL
 from .finite_differences import EVIDENCE_BOUNDS
 
 # sample: a stairway is seen in such a window, by a polynomial of this degree through so many places; and how far each
 # place is looked at for the slope of its stair, from wide to narrow.
 _STAIRWAY, _DEGREE, _PLACES, _ON_A_STAIR = 2.0**-7, 5, 65, (1e-5, 1e-6, 1e-7, 1e-8)
-# bound: a stair has the slope that is disputed to this share of the dispute, and the stairway is known as well as that.
-_ALIKE = 0.1
 T = TypeVar("T", float, Array)
 _POINTS = 33  # budget: the points in a window around each place
 _ORDER = 8  # pattern: differences of this order leave little of a curve, and of a jump these multiples
@@ -57,13 +56,13 @@ def rises_over_stairs(along: Forward, slope: float, returned: float) -> bool:
     """
     way = _STAIRWAY * np.linspace(-1, 1, _PLACES)
     values, off = along(way), abs(returned - slope)
-    stairs = (median(np.abs((along(way + step) - values) / step - slope)) <= _ALIKE * off for step in _ON_A_STAIR)
+    stairs = (median(np.abs((along(way + step) - values) / step - slope)) <= SMALL * off for step in _ON_A_STAIR)
     if not any(stairs):
         return False
     line = np.polynomial.Polynomial.fit(way, values, _DEGREE)
     # The jumps are as high as what the line leaves, and over the whole way lose no more than one of them.
     unknown = float(np.abs(values - line(way)).max()) / _STAIRWAY
-    return abs(returned - float(line.deriv()(0.0))) <= unknown <= _ALIKE * off
+    return abs(returned - float(line.deriv()(0.0))) <= unknown <= SMALL * off
 
 
 def _jumps(values: Array) -> float:

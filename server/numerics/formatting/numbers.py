@@ -38,7 +38,7 @@ _NAMED = {
     "1/6": 1 / 6,
 }
 # bound: a slope below this share of the slopes nearby, or of the difference, is called 0: the latter is its rounding.
-_NOTHING, _ROUNDING = 1e-9, 1e-15
+NOTHING, _ROUNDING = 1e-9, 1e-15
 _LEAST, _MOST = 0.001, 10.0  # pattern: between these a share is told in percent
 _SLOPE = "the slope there"
 _PRECISE = 1e-6  # bound: the relative error above which no name is given
@@ -100,7 +100,7 @@ def constant_name(value: float, within: float) -> str:
 
 def slope_share(off: float, slope: float, nearby: float = 0.0) -> float | None:
     """A difference as a share of the slope at its place; None where either is no number, or the slope nothing."""
-    known = math.isfinite(off) and abs(slope) > max(_NOTHING * nearby, _ROUNDING * off)
+    known = math.isfinite(off) and abs(slope) > max(NOTHING * nearby, _ROUNDING * off)
     return off / abs(slope) if known else None
 
 
@@ -109,7 +109,7 @@ def describe_size(off: float, slope: float, nearby: float = 0.0, of: str = _SLOP
     if not math.isfinite(off):
         return ""
     if slope_share(off, slope, nearby) is None:  # what is right was told, and is nothing
-        return f", and nearby at most {two_digits(nearby)}" if nearby > _NOTHING * off else ""
+        return f", and nearby at most {two_digits(nearby)}" if nearby > NOTHING * off else ""
     return f", off by {two_digits(off)}, {describe_share(off, slope, nearby, of)}"
 
 
@@ -117,7 +117,7 @@ def describe_share(off: float, slope: float, nearby: float = 0.0, of: str = _SLO
     """A difference by what it is a part ``of``; ``nearby`` is the largest slope near its place."""
     share = slope_share(off, slope, nearby)
     if share is None:
-        around = f" and nearby at most {two_digits(nearby)}" if nearby > _NOTHING * off else ""
+        around = f" and nearby at most {two_digits(nearby)}" if nearby > NOTHING * off else ""
         return f"where {of.removesuffix(' there')} is 0{around}"
     if _LEAST <= share < _MOST:
         return f"{two_digits(100 * share)} % of {of}"

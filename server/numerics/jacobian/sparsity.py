@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Mask
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
+from ..formatting.numbers import NOTHING
 from .jacobian import Jacobian
-
-_ZERO = 1e-9  # bound: a slope counts as 0 below this share of the largest slope, or within its error band
 
 _PATTERNS = {
     "zero": "No output moves with any input here.",
@@ -58,9 +57,9 @@ def dependence_mask(jacobian: Jacobian) -> Mask:
     slopes = jacobian.numerical.slopes
     size = np.abs(slopes.value)
     largest = np.max(size, initial=0.0, where=np.isfinite(size))
-    zero = size <= np.maximum(_ZERO * largest, EVIDENCE_BOUNDS * slopes.error)
+    zero = size <= np.maximum(NOTHING * largest, EVIDENCE_BOUNDS * slopes.error)
     sides = np.maximum(np.abs(slopes.left), np.abs(slopes.right))
-    zero = np.where(slopes.kind == PointKind.KINK, sides <= _ZERO * largest, zero)
+    zero = np.where(slopes.kind == PointKind.KINK, sides <= NOTHING * largest, zero)
     return ~zero.reshape(jacobian.shape)
 
 

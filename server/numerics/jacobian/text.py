@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...protocol.listed import listed
+from ...protocol.listed import first_few, listed
 from ..differentiation.finite_differences import PointKind
 from ..formatting.numbers import format_distinct, format_number
+from ..sentences.names import MOST_NAMED
 from ..status import Status
 from .cell_status import DifferingCell
 from .dependence import Dependence, LossLinks
@@ -23,7 +24,6 @@ _KIND_NAMES = {
     PointKind.EDGE: ("cell at the edge of the domain", "cells at the edge of the domain"),
     PointKind.NONFINITE: ("cell without a finite value", "cells without a finite value"),
 }
-_MAX_PAIRS = 3  # budget: pairs of tensors that are named; of more the number is told
 _NONE_HINT = (
     "With set_materialize_grads(False), backward is given None for an output that the loss does not use, and has to "
     "test for it."
@@ -162,8 +162,7 @@ def other_tensors_sentence(influence: Dependence, of: str, wrt: str) -> str:
                 wrong.append(f"{output} by {name} is {'dropped' if link == 'dropped' else 'wrong'}")
     if not wrong:
         return ""
-    some = [*wrong[:_MAX_PAIRS], f"{len(wrong) - _MAX_PAIRS} more"] if len(wrong) > _MAX_PAIRS else wrong
-    return f"Wrong for other tensors: {listed(some)}; see below which input reaches which output."
+    return f"Wrong for other tensors: {first_few(wrong, MOST_NAMED)}; see below which input reaches which output."
 
 
 def loss_name(loss: LossLinks) -> str:

@@ -19,6 +19,7 @@ from ...runtime.section import Section
 from ...runtime.vjp import Layout, dense
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.noise import moving_maximum, noise_along, noise_probes
+from ..tolerance import ALIKE_SHARE
 from .violation import Law, Violation, violation_by_exception
 
 Given = float | Array
@@ -28,7 +29,6 @@ _ULPS = {8: 16.0, 4: 16.0, 2: 4.0}
 # bound: the relative tolerance for other memory layouts of grad_output, for which a different kernel may run.
 KERNEL_TOLERANCE = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
 _OVERFLOW_ROOM = 16.0  # bound: within this factor of the largest number of the dtype, results may overflow on the way
-_TIED = 0.999  # pattern: deviations within this factor of the largest count as equally large
 # The laws whose terms are rounded in different ways; to repeat a call, or to change its sign, changes no rounding.
 _ROUNDED: tuple[Law, ...] = ("scales", "adds", "layout")
 
@@ -125,7 +125,7 @@ class Trial:
 def _worst_row(distance: Array, wrong: NDArray[np.bool_]) -> int:
     """The row with the largest deviation; among equal ones the middle one."""
     distance = np.where(wrong, np.where(np.isfinite(distance), distance, np.inf), -1.0)
-    ties = np.flatnonzero(distance >= _TIED * distance.max())
+    ties = np.flatnonzero(distance >= (1 - ALIKE_SHARE) * distance.max())
     return int(ties[ties.size // 2])
 
 

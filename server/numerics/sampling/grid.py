@@ -14,9 +14,9 @@ from ...runtime.call_cost import estimated_seconds
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..singularities.special_points import SpecialPoint
+from ..tolerance import ALIKE_SHARE
 
 POINTS_ONE_BY_ONE = 17  # budget: the points of a study, or along an axis, where each needs calls of its own
-_SAME_POINT = 1e-6  # sample: points closer than this fraction of the grid's spacing are the same point
 _BELOW, _GAP, _ABOVE = 1, 2, 3  # unit: the codes of what a row is for, in the order of the rows of a jump
 # budget: the calls of a verdict where every point costs one: so many, and so many for each point; the seconds that they
 # may take; and the least number of points.
@@ -87,7 +87,7 @@ def grid_rows(x: Array, special: tuple[SpecialPoint, ...], edges: tuple[SpecialP
     if not (special or edges):
         none = np.zeros(x.size, bool)
         return Rows(x, none, none, none)
-    near = _SAME_POINT * (x[-1] - x[0]) / x.size
+    near = ALIKE_SHARE * (x[-1] - x[0]) / x.size
     places = np.sort([each.x for each in (*special, *edges)])
     after = np.searchsorted(places, x)
     beside = np.abs(x - np.concatenate(([-np.inf], places, [np.inf]))[[after, after + 1]])

@@ -14,12 +14,11 @@ from ..differentiation.finite_differences import PointKind
 from ..formatting.numbers import format_distinct, format_number, two_digits
 from ..status import Status
 from ..verdict.verdict import Verdict, judged_curve
-from .names import Names
+from .names import MOST_NAMED, Names
 from .places import describe_meetings, describe_point, describe_stretch, few_points, unbroken_stretches
 from .violation_sentence import name_fault
 
 MOST_WORDS = 20  # budget: words of a headline
-_MOST_PLACES = 2  # pattern: stretches that are named; of more the number is told
 _NOTHING_ASKED = "for grad_output 0 nothing comes back, as it should"
 
 
@@ -196,7 +195,7 @@ _CANDIDATES = {
 def _where(intervals: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
     """The stretches as ``where x < −1 or x > 1``, how many where there are more; ``everywhere but at x = 0``."""
     stretches, points = unbroken_stretches(intervals)
-    if len(stretches) > _MOST_PLACES:
+    if len(stretches) > MOST_NAMED:
         return f"on {len(stretches)} stretches of this range"
     places = [describe_stretch(each, evaluation, names) for each in stretches]
     where = f"where {' or '.join(places)}" if all(places) else "everywhere"

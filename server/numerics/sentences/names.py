@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from ...runtime.arguments import PARTS
 from ...runtime.section import Section
 
+# budget: places, stretches and names that a sentence tells one by one; of more it tells the number, and a story that
+# needs more is not told.
+MOST_NAMED = 3
+
 
 @dataclass(frozen=True)
 class Names:

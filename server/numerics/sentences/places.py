@@ -11,12 +11,11 @@ from ...runtime.arrays import Interval, Mask
 from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number, simplest_number
 from ..status import Status
+from ..tolerance import NEARLY_ALL
 from ..verdict.point_judge import Comparison, unbroken_runs
-from .names import Names
+from .names import MOST_NAMED, Names
 
-_NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, it is said how many
 _LOCATED = 2e-8  # bound: of the range; beside a kink, which is where it differs most, an edge is known no better
-_MOST_POINTS = 2  # pattern: single points that are named; of more the number is told
 
 
 def describe_range(evaluation: Evaluation, names: Names) -> str:
@@ -38,7 +37,7 @@ def describe_intervals(intervals: Sequence[Interval], evaluation: Evaluation, na
     """Up to three of some intervals, and how many more."""
     stretches, points = unbroken_stretches(intervals)
     phrases = []
-    for low, high in stretches[:3]:
+    for low, high in stretches[:MOST_NAMED]:
         stretch = describe_stretch((low, high), evaluation, names)
         if not stretch:
             but = f" but {describe_meetings(points, evaluation, names)}" if points else ""
@@ -54,7 +53,7 @@ def few_points(evaluation: Evaluation, compared: Comparison) -> str:
     judged, at = compared.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS), evaluation.rows
     judgeable = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
     judgeable = evaluation.grid.count if evaluation.hurried else judgeable
-    return f"{judged} of {judgeable} points" if judged < _NEARLY_ALL * judgeable else ""
+    return f"{judged} of {judgeable} points" if judged < NEARLY_ALL * judgeable else ""
 
 
 def describe_stretch(interval: Interval, evaluation: Evaluation, names: Names) -> str:
@@ -85,7 +84,7 @@ def unbroken_stretches(intervals: Sequence[Interval]) -> tuple[list[Interval], l
 
 def describe_meetings(points: Sequence[float], evaluation: Evaluation, names: Names) -> str:
     """The single points at which intervals meet: named, or counted where they are more than two."""
-    if len(points) > _MOST_POINTS:
+    if len(points) > MOST_NAMED:
         return f"at {len(points)} points"
     return f"at {listed([f'{names.wrt} = {describe_point(each, evaluation)}' for each in points])}"
 
@@ -95,9 +94,6 @@ def describe_point(x: float, evaluation: Evaluation) -> str:
     rounding = 8 * float(np.finfo(np.float64).eps) * max(abs(evaluation.grid.start), abs(evaluation.grid.stop))
     unknown = max(rounding, _LOCATED * evaluation.grid.span)
     return format_number(0.0 if abs(x) <= unknown else x, evaluation.grid.span)
-
-
-MOST_PLACES = 3  # pattern: more stretches than these are not named one by one, and a story that needs more is not told
 
 
 def runs_among(rows: Mask, among: Mask) -> list[tuple[int, int]]:

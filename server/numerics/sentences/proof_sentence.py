@@ -8,13 +8,12 @@ from ...proof.record import Held, Proof, Stretch, Witness
 from ...protocol.listed import listed
 from ...protocol.question import Element
 from ..formatting.numbers import format_number, simplest_number, typeset
-from .names import Names
+from ..tolerance import ALIKE_SHARE
+from .names import MOST_NAMED, Names
 
 NOTHING_TO_PROVE = "with grad_output 0 every gradient is 0"
 NOT_INSTALLED = "Proofs need python-flint: pip install 'gradloupe[proof]'."
-_MOST = 3  # pattern: more points or stretches than these are counted, not named
 _INWARDS = 1e-2  # pattern: how far the ends of a range of grad_output are rounded into it, to be short
-_NARROW = 1e-6  # pattern: of the range; a stretch narrower than this is told as a point
 _GIVEN = {
     "every": " It holds for every grad_output.",
     "every positive": " It holds for every positive grad_output.",
@@ -153,7 +152,7 @@ def _exceptions(proof: Proof) -> list[Stretch]:
 
 def _named(stretches: Sequence[Stretch], proof: Proof) -> str:
     """Points, or how many there are."""
-    if len(stretches) > _MOST:
+    if len(stretches) > MOST_NAMED:
         return f"at {len(stretches)} points"
     return f"at {listed([_point(each, proof) for each in stretches])}"
 
@@ -162,7 +161,7 @@ def _among(stretches: Sequence[Stretch], proof: Proof, names: Names) -> str:
     """On which stretches: what divides one in two, narrow as it is, is named."""
     joined, gaps = _joined(stretches, proof)
     found = [each for each in joined if not _is_narrow(each, proof)] or joined
-    if len(found) > _MOST:
+    if len(found) > MOST_NAMED:
         return f"on {len(found)} stretches of {names.wrt}"
     said = listed([_stretch(each, proof) for each in found])
     return f"{said}, but {_named(gaps, proof)}" if gaps else said
@@ -200,7 +199,7 @@ def _place(x: float, proof: Proof) -> str:
 
 
 def _is_narrow(each: Stretch, proof: Proof) -> bool:
-    return each[1] - each[0] < _NARROW * (proof.stop - proof.start)
+    return each[1] - each[0] < ALIKE_SHARE * (proof.stop - proof.start)
 
 
 def _wide(stretches: Sequence[Stretch], proof: Proof) -> bool:

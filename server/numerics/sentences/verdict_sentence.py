@@ -16,14 +16,12 @@ from ..sampling.grid import Grid
 from ..status import STATUS_WORDS, Status
 from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
-from .names import Names, capital, element_name
+from .names import MOST_NAMED, Names, capital, element_name
 from .places import describe_finite_range, describe_intervals, describe_point, describe_range, few_points
 from .violation_sentence import describe_violation, name_fault
 
 _ONE_DRAW = "{forward} draws random numbers; this verdict is for one draw, with the same numbers at every point."
 _EXPLAINED_LAWS: tuple[Law, ...] = ("repeats", "untouched", "layout", "adds")  # of which the explanation says the rest
-_MAX_INTERVALS = 3  # budget: stretches beyond the range that are named; of more the number is told
-_MAX_PLACES = 4  # budget: kinks, or jumps, that are named
 
 
 def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
@@ -234,7 +232,7 @@ def _at_jumps(evaluation: Evaluation, names: Names) -> list[str]:
 
 
 def _first(places: list[str], others: str) -> str:
-    return listed([*places[:_MAX_PLACES], others] if len(places) > _MAX_PLACES else places)
+    return listed([*places[:MOST_NAMED], others] if len(places) > MOST_NAMED else places)
 
 
 def _mirrored_element(evaluation: Evaluation, names: Names) -> list[str]:
@@ -270,7 +268,7 @@ def _agrees_beyond(wide: WholeRangeCheck, grid: Grid, names: Names) -> str:
 
 
 def _differs_beyond(wide: WholeRangeCheck, outside: tuple[Interval, ...], grid: Grid, names: Names) -> str:
-    intervals = [_interval(wide, each, names) for each in outside[:_MAX_INTERVALS]]
+    intervals = [_interval(wide, each, names) for each in outside[:MOST_NAMED]]
     more = len(outside) - len(intervals)
     where = listed([*intervals, f"on {more} more intervals"] if more else intervals)
     away = np.maximum(grid.start - wide.x, wide.x - grid.stop)

@@ -9,17 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Forward, Mask, at_rows, consecutive_differences, unit_shares
+from ..tolerance import ALIKE_SHARE, CLEARLY
 
-# pattern: a node is suspect if the slope changes there this many times more than three cells away on either side.
-_PROMINENCE = 4.0
 # unit: sixth differences detect a kink that curvature hides from second ones; they spread it over 3 nodes on each side.
 _SIXTH, _SIXTH_APART = 6, (6, 8)  # They are compared to those this many cells away (a sample).
 # ulps: rounding contributes up to 64 units to a sixth difference (1 + 6 + 15 + 20 + 15 + 6 + 1), in y and in x.
 _SIXTH_GAIN, _SIXTH_SHARE = 64.0, 64e-9
 _SIXTHS = 4.0  # unit: a turn times this compares to sixth differences: a kink's are 1.5 to 6 times its turn
-EVEN_SPACING = 1e-6  # bound: a grid is even, and two places are one, up to this fraction of a cell
-UNSEEN_TURN = 1e-6  # bound: a turn below this fraction of the visible slope is invisible
-UNSEEN_JUMP = 1e-6  # bound: a jump below this fraction of the rise is invisible too
 # pattern: with this many nodes at which sixth differences exceed second ones, the grid is too coarse for forward.
 _MIN_COARSE, _MARGIN = 4, 8  # The finer grid begins this many nodes before them (a sample).
 _CROWD = 32  # pattern: with more than one suspect in this many cells, some may hide others
@@ -91,7 +87,7 @@ class CandidateGrids:
         """Whether there are sixth differences: many nodes, all the same distance apart."""
         run = np.ascontiguousarray(self.run.T).T  # many columns are slow to be reduced row by row
         longest = run.max(axis=0)
-        return len(run) >= 2 * _SIXTH and bool(((longest - run.min(axis=0)) < EVEN_SPACING * longest).all())
+        return len(run) >= 2 * _SIXTH and bool(((longest - run.min(axis=0)) < ALIKE_SHARE * longest).all())
 
     @cached_property
     def sixth(self) -> Array:
@@ -105,7 +101,7 @@ class CandidateGrids:
     def loud(self) -> Mask:
         """Where a sixth difference is more than rounding, and more than what is invisible."""
         x, y, cell = self.x, self.y, self.run[0]
-        invisible = np.minimum(4 * UNSEEN_TURN * self.visible * cell, 10 * UNSEEN_JUMP * self.rise)
+        invisible = np.minimum(4 * ALIKE_SHARE * self.visible * cell, 10 * ALIKE_SHARE * self.rise)
         if self.sixth.max() <= invisible.min():
             return np.zeros(self.sixth.shape, bool)
         share = _SIXTH_SHARE + _SIXTH_GAIN * self.precision * np.abs(x[3:-3]) / cell
@@ -126,19 +122,19 @@ def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidate
     slope = consecutive_differences(y) / run
     turn = np.abs(consecutive_differences(slope))
     suspect = np.zeros(x.shape, bool)
-    suspect[1:-1] = turn > _PROMINENCE * largest_beside(turn, 3)
+    suspect[1:-1] = turn > CLEARLY * largest_beside(turn, 3)
     suspect = _unknown(suspect, known, x, 1)
     if finite.all() and not (suspect.any() or grids.loud_beside(known, 3)):
         return _NONE
     size, sharp = np.abs(slope), np.zeros(x.shape)
     rounding = precision * (np.abs(y[1:-1]) + np.abs(x[1:-1]) * np.fmin(size[1:], size[:-1]))
-    suspect[1:-1] &= turn > 16 * rounding / run[1:] + UNSEEN_TURN * visible
+    suspect[1:-1] &= turn > 16 * rounding / run[1:] + ALIKE_SHARE * visible
     sharp[1:-1] = _SIXTHS * turn
     if grids.even:
         sixth, loud = grids.sixth, grids.loud
         np.copyto(sharp[3:-3], sixth / run[0], where=np.isfinite(sixth))
         if loud.any():
-            loud = _unknown(loud & (sixth > _PROMINENCE * largest_beside(sixth, *_SIXTH_APART)), known, x, 3)
+            loud = _unknown(loud & (sixth > CLEARLY * largest_beside(sixth, *_SIXTH_APART)), known, x, 3)
             # The sixth difference of a kink between two nodes is largest at the neighbours of these nodes.
             for shift in (2, 3, 4):
                 suspect[shift : shift - 6] |= loud

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences, finite_rise
 from ..formatting.numbers import simplest_number
-from .candidates import EVEN_SPACING, UNSEEN_JUMP, UNSEEN_TURN, SingularityCandidates, SingularitySearch
+from ..tolerance import ALIKE_SHARE, CLEARLY, SIMILAR
+from .candidates import SingularityCandidates, SingularitySearch
 
 _RATIO, _SCALES = 4.0, 21  # sample: the distances from the place: each a quarter of the one before, over twelve decades
 APPROACH_DISTANCES = _RATIO ** -np.arange(_SCALES)[:, None]
@@ -22,16 +23,12 @@ _POLE_RATIO = 0.95
 _CUSP_RATIO = 1.03
 _MIN_STEP = 64.0  # ulps: a step counts above this many units of rounding
 SingularityKind = Literal["kink", "cusp", "jump", "pole"]
-# pattern: the height of a jump relative to the last steps of the values towards it, and to their rounding (ulps).
-_JUMP_RATIO, _ROUNDINGS = 4.0, 512.0
+_ROUNDINGS = 512.0  # ulps: the height of a jump, in roundings of the values towards it
 _UNSEEN_CROWDED = 1e-3  # bound: among many suspects a jump below this fraction of the rise is taken for rounding
 # pattern: at a kink the one-sided slopes stay constant over three fourfold reductions of the distance, to this fraction
 # of its angle; and at smaller distances the angle is at least this fraction of it.
 _PLATEAU, _CONSTANT, _MIN_ANGLE = 3, 0.2, 0.6
 _NOISE_FACTOR = 8.0  # ulps: rounding may be this many times the expected one
-# sample: the largest distance from a special point at which its sides are evaluated: in cells, or as a fraction of the
-# distance to the nearest other one.
-_MAX_REACH, _SHARE = 1.0, 0.25
 _MIN_ULPS = 32  # ulps: the least such distance, in units in the last place of x
 _CROWD = 6  # pattern: with more suspects than this within a cell on either side, small jumps are taken for rounding
 
@@ -122,7 +119,7 @@ def classify_singularities(
     nothing is visible; where special points are ``crowded``, small jumps are taken for rounding.
     """
     pole, cusp = (np.logical_or(*around.sides(each)) for each in (around.diverges, around.vertical))
-    jump = _is_jump(here, around, np.where(crowded, _UNSEEN_CROWDED, UNSEEN_JUMP) * rise)
+    jump = _is_jump(here, around, np.where(crowded, _UNSEEN_CROWDED, ALIKE_SHARE) * rise)
     kink, scale = _is_kink(around, visible)
     kinds: tuple[tuple[SingularityKind, Mask], ...] = (("pole", pole), ("jump", jump), ("cusp", cusp), ("kink", kink))
     return [next((kind for kind, holds in kinds if holds[i]), None) for i in range(here.size)], scale
@@ -132,7 +129,7 @@ def _is_jump(here: Array, around: Approaches, invisible: Array) -> Mask:
     """Whether the one-sided limits differ from each other, or both from the value in between."""
     limits = around.sides(around.limit)
     floor = _ROUNDINGS * around.sides(around.rounding).max(axis=0) + invisible
-    moving = _JUMP_RATIO * around.sides(around.moving).max(axis=0)
+    moving = CLEARLY * around.sides(around.moving).max(axis=0)
     height, isolated = np.abs(limits[1] - limits[0]), np.abs(here - limits).min(axis=0)
     apart = (height > floor) & (height > moving)
     apart |= (isolated > floor) & (isolated > moving) & np.isfinite(here)
@@ -148,7 +145,7 @@ def _is_kink(around: Approaches, visible: float) -> tuple[Mask, NDArray[np.intp]
     resolved, scales = around.sides(around.fine)[1:, 1], turn.shape[0]
     angles = np.where(resolved, turn + 4 * noise, np.inf)[::-1]
     smallest = np.minimum.accumulate(angles, axis=0)[::-1]
-    constant = resolved & (turn > 4 * noise) & (turn > UNSEEN_TURN * visible) & (smallest >= _MIN_ANGLE * turn)
+    constant = resolved & (turn > 4 * noise) & (turn > ALIKE_SHARE * visible) & (smallest >= _MIN_ANGLE * turn)
     for back in range(1, _PLATEAU + 1):
         change = np.abs(slopes[_PLATEAU:] - slopes[_PLATEAU - back : scales - back]).max(axis=1)
         constant[_PLATEAU:] &= change < _CONSTANT * turn[_PLATEAU:]
@@ -223,7 +220,7 @@ def _classified(search: SingularitySearch, candidates: SingularityCandidates, kn
     distinct = np.ones(x.size, bool)
     distinct[1:] = x[1:] - x[:-1] > np.maximum(width[1:], width[:-1]) + 4 * np.spacing(np.abs(x[1:]))
     if known.size:
-        distinct &= np.abs(x[:, None] - known).min(axis=1) > EVEN_SPACING * search.cell
+        distinct &= np.abs(x[:, None] - known).min(axis=1) > ALIKE_SHARE * search.cell
     x, candidates, width = x[distinct], candidates.at(distinct), width[distinct]
     if not x.size:
         return ()
@@ -246,7 +243,7 @@ def _classified(search: SingularitySearch, candidates: SingularityCandidates, kn
 def _approached(search: SingularitySearch, x: Array, width: Array) -> tuple[Array, Approaches]:
     """The values at the places, and on either side of them."""
     spacing = consecutive_differences(np.concatenate(((-np.inf,), x, (np.inf,))))
-    widest = np.minimum(_MAX_REACH * search.cell, _SHARE * np.minimum(spacing[:-1], spacing[1:]))
+    widest = np.minimum(search.cell, SIMILAR * np.minimum(spacing[:-1], spacing[1:]))
     distance = widest * APPROACH_DISTANCES
     points = np.concatenate((x - distance, x + distance), axis=1)
     values = search.values(np.concatenate((x, points), axis=None))

@@ -18,7 +18,7 @@ from ...runtime.section import Section
 from ..curve.curve import measure_curve, remeasure_doubtful
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
 from ..sampling.grid import Grid, grid_rows
-from ..tolerance import ALIKE_SHARE, UNDECIDED_SHARE
+from ..tolerance import ALIKE_SHARE, SMALL
 
 _Outcome = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
 
@@ -123,7 +123,7 @@ def _compare(analytical: Array, slopes: Slopes, height: float, span: float) -> _
     band = EVIDENCE_BOUNDS * slopes.error
     # A constant has no slope to measure the band by, but it has a height.
     scale = np.abs(slopes.value) + largest_magnitude(slopes.value) + height / span
-    judged = (slopes.kind == PointKind.SMOOTH) & (band <= UNDECIDED_SHARE * scale) & np.isfinite(analytical)
+    judged = (slopes.kind == PointKind.SMOOTH) & (band <= SMALL * scale) & np.isfinite(analytical)
     return _Slice(analytical, slopes.value, ALIKE_SHARE * scale + band, judged, height)
 
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Mask, evenly_chosen, largest_magnitude
 from ...runtime.plane import Plane
 from ..curve.curve import nan_outside_domain
-from ..differentiation.confirmation import ALIKE, Closeness, Dispute, confirmed
+from ..differentiation.confirmation import Closeness, Dispute, confirmed
 from ..differentiation.fine_structure import contradicted
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..differentiation.other_sign import goes_the_other_way
 from ..status import Status
+from ..tolerance import SIMILAR
 from ..verdict.closer_look import for_all
 from ..verdict.slope_judge import Statuses
 from .axes import PlaneGrid
@@ -58,7 +59,7 @@ def _rises_as_returned(ground: PlaneGrid, axis: int, returned: Array, off: Array
     apart = np.diff(ground.values[lines]) / np.diff(x) - (expected[:, 1:] + expected[:, :-1]) / 2
     ends = np.pad(np.abs(apart), ((0, 0), (1, 1)), mode="edge")
     follows = np.zeros(returned.size, bool)
-    follows[lines] = np.maximum(ends[:, 1:], ends[:, :-1]) <= ALIKE * off[lines]
+    follows[lines] = np.maximum(ends[:, 1:], ends[:, :-1]) <= SIMILAR * off[lines]
     return follows
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Mask, evenly_chosen, largest_magnitude
 from ..differentiation.finite_differences import PointKind, Slopes
+from ..tolerance import NEARLY_ALL
 from .axes import PlaneGrid
 
 # pattern: at a kink line the slope turns this many times as much as beside it, and by this share of the largest slope.
@@ -19,7 +20,6 @@ _BISECTIONS, _MAX_LINES, _MAX_LINES_EXPENSIVE = 24, 512, 24
 _SLOPE_DISTANCE = 1 / 16
 # sample: forward jumps if over this share of the axis it changes _RATIO (a pattern) times as much as any slope allows.
 _JUMP_DISTANCE, _RATIO = 1e-6, 100.0
-_MIN_SHARE = 0.9  # pattern: a line of the grid is a ridge if this share of its points is one
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ def find_singular_lines(ground: PlaneGrid, slopes: tuple[Slopes, Slopes]) -> Sin
         x.append(at if axis == 0 else s[rows])
         y.append(at if axis == 1 else t[rows])
         jumps.append(jump_there)
-    columns = ground.x[bent[0][ground.lines(0)].mean(axis=0) >= _MIN_SHARE]
-    lines = ground.y[bent[1][ground.lines(0)].mean(axis=1) >= _MIN_SHARE]
+    columns = ground.x[bent[0][ground.lines(0)].mean(axis=0) >= NEARLY_ALL]
+    lines = ground.y[bent[1][ground.lines(0)].mean(axis=1) >= NEARLY_ALL]
     return SingularLines(
         np.concatenate(x), np.concatenate(y), np.concatenate(jumps), tuple(columns.tolist()), tuple(lines.tolist())
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...protocol.listed import listed
 from ..formatting.numbers import format_distinct, format_number
+from ..sentences.names import MOST_NAMED
 from ..status import Status
 from .surface import GradientComponent, Surface
 
@@ -19,9 +20,6 @@ _OWNERS = {
     "surrogate": ", its surrogate, not forward",
     "another": ", another function than forward",
 }
-
-_MAX_LINES = 4  # budget: more ridges than these are not listed
-_NEARLY_ALL = 0.995  # pattern: with less of the plane judged than this, the verdict says how much
 
 
 def gradient_owner(area: Surface) -> _Owner:
@@ -53,7 +51,8 @@ def curl_test_sentence(area: Surface, wrt: str, wrt2: str) -> str:
     test, owner = area.potential, gradient_owner(area)
     if test is None:
         return ""
-    reach = "" if test.judged > _NEARLY_ALL else f" on the {test.judged:.0%} of the plane that could be judged"
+    share = f"{test.judged:.0%}"
+    reach = "" if share == "100%" else f" on the {share} of the plane that could be judged"
     if owner == "none" and test.worst:
         where = _at(test.worst.x, test.worst.y, area, wrt, wrt2)
         curl = format_number(test.worst.curl)
@@ -116,7 +115,7 @@ def _singular_lines(area: Surface, wrt: str, wrt2: str) -> list[str]:
     whole = np.isin(singular.x, singular.columns) | np.isin(singular.y, singular.rows)
     if singular.x.size == 1:
         where = f"at {_at(float(singular.x[0]), float(singular.y[0]), area, wrt, wrt2)}"
-    elif whole.all() and len(lines) <= _MAX_LINES:
+    elif whole.all() and len(lines) <= MOST_NAMED:
         where = f"along {listed(lines)}"
     else:
         where = "where the dots are"

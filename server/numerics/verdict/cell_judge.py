@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Mask, median
 from ..curve.integral_check import IntegralCheck
 from ..status import Status
-from ..tolerance import UNDECIDED_SHARE, Allowed
+from ..tolerance import NEARLY_ALL, SIMILAR, SMALL, Allowed
 from .slope_judge import Statuses
 
 # sample: cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while
 # rounding enters only at its two ends.
 _RUNS = (1, 4, 16, 64)
 _SURELY = 0.99  # bound: a share that leaves room for the rounding of a sum
-# pattern: a factor is told by at least so many cells, and fits nearly all, each to this share of what it accounts for;
-# bound: it is this many times what the noise of all cells leaves unknown of it.
-_MIN_CELLS, _NEARLY_ALL, _SIMILAR, _CERTAIN = 8, 0.9, 0.25, 6.0
+# bound: a factor is told by at least so many cells, and is this many times what the noise of all leaves unknown of it.
+_MIN_CELLS, _CERTAIN = 8, 6.0
 
 
 def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, grad_output: float) -> Statuses:
@@ -33,7 +32,7 @@ def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, 
         finite = np.isfinite(off)
         whole = finite & ~area.leaps
         steepest = width * largest_gradient
-        certain = whole.all() and (slack + area.noise[:-1] + area.noise[1:] <= UNDECIDED_SHARE * steepest).all()
+        certain = whole.all() and (slack + area.noise[:-1] + area.noise[1:] <= SMALL * steepest).all()
         if certain and _is_noise(off, slack, area.noise):
             return np.full(off.shape, Status.AGREES, np.int8)
         status = np.full(off.shape, Status.UNDECIDED, np.int8)
@@ -90,12 +89,12 @@ def off_by_a_factor(area: IntegralCheck, cells: Statuses, allowed: Allowed, grad
         if not differs.any() or not weight.sum() ** 2 > _MIN_CELLS * (weight**2).sum():
             return np.zeros_like(differs)
         found = share[order[np.searchsorted(total, total[-1] / 2)]]  # the median is that of least absolute deviations
-        left = np.abs(off - found * accounted) <= most + _SIMILAR * np.abs(found * accounted)
+        left = np.abs(off - found * accounted) <= most + SIMILAR * np.abs(found * accounted)
     certain = abs(found) * np.sqrt((weight**2).sum()) > _CERTAIN
     certain &= abs(found) * np.abs(accounted).sum() > slack.sum()
     # Where it rises by nothing, or by far more, it is flat in a step, or rises in one.
-    certain &= _SIMILAR < abs(1 + found) < 1 / _SIMILAR
-    return differs & bool(certain and left.mean() >= _NEARLY_ALL)
+    certain &= SIMILAR < abs(1 + found) < 1 / SIMILAR
+    return differs & bool(certain and left.mean() >= NEARLY_ALL)
 
 
 def _judge_runs(status: Statuses, whole: Mask, cells: Array, noise: Array) -> None:
@@ -108,7 +107,7 @@ def _judge_runs(status: Statuses, whole: Mask, cells: Array, noise: Array) -> No
     off, slack, steepest = np.add.reduceat(cells, edges.ravel(), axis=1)[:, ::2]
     allowed = slack + noise[edges[:, 0]] + noise[edges[:, 1]]
     beyond = np.abs(off) > allowed
-    within = (np.abs(off) <= allowed) & (allowed <= UNDECIDED_SHARE * steepest)
+    within = (np.abs(off) <= allowed) & (allowed <= SMALL * steepest)
     for length, of in lengths:
         if not (beyond[of].any() or (status == Status.UNDECIDED).any()):
             continue

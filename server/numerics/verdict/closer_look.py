@@ -37,7 +37,7 @@ from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.noise import moving_maximum
 from ..differentiation.scatter import most_explained
 from ..status import Status
-from ..tolerance import Allowed
+from ..tolerance import ALIKE_SHARE, SIMILAR, Allowed
 from .cell_judge import off_by_a_factor
 from .slope_judge import Statuses
 
@@ -48,11 +48,6 @@ _MOST_CONFIRMED, _MOST_CELLS, _MOST_CONFIRMED_ALONE, _PARTS, _PARTS_ALONE, _LEVE
 _MIN_PARTS, _MIN_PARTS_IN_DOUBT = 2, 4
 _NEARBY = 25  # sample: among so many rows on either side it is seen how far rounding moves x
 _AROUND = 8  # sample: so many points or rows around a row in doubt are looked at
-
-
-# pattern: what is off by less than this share of a slope is believed where the next rows differ too, by nearly the
-# same, to that share.
-_GROSS, _SIMILAR = 1e-6, 0.25
 
 
 def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: Statuses, allowed: Allowed) -> None:
@@ -151,7 +146,7 @@ def _look_at_differing_rows(evaluation: Evaluation, curve: Curve, closeness: Clo
     size = np.maximum(np.abs(returned[some]), np.abs(right[some]))
     signed = np.where(status == Status.DIFFERS, returned - right, np.nan)
     alike = _is_alike_on_a_side(signed, some) | _is_alike_on_a_side(signed / returned, some)
-    small = (off[some] <= _GROSS * size) & alike & ~answer.follows
+    small = (off[some] <= ALIKE_SHARE * size) & alike & ~answer.follows
     contradicts, plainly = answer.contradicts | small | answer.hidden, answer.plainly | answer.hidden
     answer = replace(answer, contradicts=contradicts, plainly=plainly)
     holds = contradicted(closeness, evaluation.section, evaluation.grad_output, dispute, answer)
@@ -165,7 +160,7 @@ def _is_alike_on_a_side(values: Array, rows: NDArray[np.intp]) -> Mask:
         others = rows + side * np.arange(1, _AROUND // 2 + 1)[:, None]
         inside = (others >= 0) & (others < values.size)
         near = np.where(inside, values[others % values.size], np.nan)
-        alike |= (np.abs(near - values[rows]) <= _SIMILAR * np.abs(values[rows])).all(axis=0)
+        alike |= (np.abs(near - values[rows]) <= SIMILAR * np.abs(values[rows])).all(axis=0)
     return alike
 
 

@@ -23,7 +23,7 @@ from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import LEVELS, Ladder, PointKind, Slopes
 from ..formatting.numbers import simplest_number
 from ..status import Status
-from ..tolerance import Allowed
+from ..tolerance import CLEARLY, Allowed
 from .point_judge import Comparison, judge_returned
 from .slope_judge import error_band
 
@@ -33,7 +33,6 @@ _MIN_PARTS, _MAX_PARTS = 3, 128  # budget: the points of a round in each bracket
 _FORWARDS = 2 * LEVELS + 1  # unit: for each of them
 _ROUNDS, _ROUNDS_ALONE = 10, 5  # budget: the most rounds; and where each point needs calls of its own
 _NARROW = 2e-9  # bound: the width down to which a bracket is narrowed, as a share of the range
-_CLEAR = 4.0  # bound: a difference of this many times its allowance is clear
 # bound: the edge is at most this many times as far from where the difference is within its allowance as that is from
 # where it is clear, if it grows with the distance from the edge, with the square or with the cube of it.
 _REACH, _MOST_REACH = 2.0, 2.0  # bound: of that no more is believed than so many cells
@@ -158,7 +157,7 @@ def _narrowed(difference: _Difference, brackets: _Brackets) -> Array:
         found = difference.at(points)
         same = found.differs & (np.sign(found.off) == sign[:, None])
         last = parts - np.logical_and.accumulate(same[:, ::-1], axis=1).sum(axis=1)
-        beyond = (found.size >= _CLEAR) & (np.arange(parts) >= last[:, None])
+        beyond = (found.size >= CLEARLY) & (np.arange(parts) >= last[:, None])
         clear = np.where(beyond.any(axis=1), points[column, beyond.argmax(axis=1)], clear)
         points = np.column_stack((other, points, wrong))
         other, wrong = points[column, [last, last + 1]]
@@ -179,7 +178,7 @@ def _clear_rows(x: Array, known: _Found, brackets: _Brackets) -> Array:
         rows = np.arange(wrong, x.size) if wrong > other else np.arange(wrong, -1, -1)
         run = np.logical_and.accumulate(side[rows] == side[wrong])
         size = np.maximum.accumulate(np.where(run, known.size[rows], 0.0))
-        clear.append(np.interp(_CLEAR, size, x[rows], right=np.inf))
+        clear.append(np.interp(CLEARLY, size, x[rows], right=np.inf))
     return np.array(clear)
 
 

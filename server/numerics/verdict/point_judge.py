@@ -23,7 +23,7 @@ from ..curve.evaluation import Difference, Evaluation, differences_at_rows
 from ..curve.integral_check import IntegralCheck
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..status import STATUS_WORDS, Status
-from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Allowed
+from ..tolerance import ALIKE_SHARE, REMARK_SHARE, SMALL, Allowed
 from .cell_judge import judge_cells
 from .closer_look import look_closely
 from .slope_judge import Statuses, judge_slopes
@@ -31,7 +31,6 @@ from .slope_judge import Statuses, judge_slopes
 _NO_CELLS: Statuses = np.empty(0, np.int8)  # unit: where nothing was returned there is nothing to judge
 # pattern: two intervals no farther apart than this many grid cells are joined if no point between them agrees.
 _MAX_BRIDGE = 2.0
-_TIED = 0.999  # pattern: rows within this share of the largest error count as equally bad
 
 
 def unbroken_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -164,7 +163,7 @@ def _moves_too_finely(evaluation: Evaluation, analytical: Array, off: Array, slo
     """
     steps = np.concatenate(([True], cells == Status.JUMP, [True]))
     vague = np.concatenate(([True], np.isin(cells, (Status.JUMP, Status.UNDECIDED)), [True]))
-    gross = off > UNDECIDED_SHARE * np.abs(evaluation.grad_output * slopes.value)
+    gross = off > SMALL * np.abs(evaluation.grad_output * slopes.value)
     cell = evaluation.grid.span / evaluation.rows.x.size
     rise = finite_rise(evaluation.numerical.values)
     fast = np.abs(analytical) * cell > 2 * np.abs(evaluation.grad_output) * rise
@@ -204,7 +203,7 @@ def _worst_row(off: Array, differs: Mask) -> int | None:
     if not differs.any():
         return None
     off = np.where(differs, np.where(np.isfinite(off), off, np.inf), -1.0)
-    first, last = longest_run(off >= _TIED * off.max())
+    first, last = longest_run(off >= (1 - ALIKE_SHARE) * off.max())
     return (first + last + 1) // 2
 
 

@@ -18,7 +18,7 @@ from ...runtime.section import Section
 from ..formatting.numbers import simplest_number
 from ..sampling.grid import Grid
 from ..status import Status
-from ..tolerance import Tolerance
+from ..tolerance import CLEARLY, Tolerance
 from .judge import (
     RangeMeasurements,
     is_rounding,
@@ -35,9 +35,9 @@ _Statuses = NDArray[np.int8]
 _MIN_DIFFERENCE, _RELATIVE_STEP = 1e-4, 1e-5
 # ulps: an allowance for cancellation inside forward: this many units of rounding of the neighbouring slopes.
 _CANCELLATION = 2e4
-# bound: a difference of this many times the least is clear; from where it begins to the edge it is at most this many
-# times as far as between the two, of which no more is believed than this share of the distance of two points.
-_CLEAR, _REACH, _MOST_REACH = 4.0, 2.0, 0.05
+# bound: from where a difference is clear to the edge it is at most this many times as far as from where it begins, of
+# which no more is believed than this share of the distance of two points.
+_REACH, _MOST_REACH = 2.0, 0.05
 # budget: the rounds, and the points of each: an end is found to about 1/270 000 of the distance of two points.
 _ROUNDS, _POINTS = 3, 66
 _MAX_EXPONENT = 1024  # unit: two to this power is more than any number of float64
@@ -212,7 +212,7 @@ def _interval_end(data: RangeMeasurements, status: _Statuses, right: Sequence[Se
         return wrong
 
     agrees, begins = _bracket(differs, data, neighbour, row)
-    _, clear = _bracket(partial(differs, times=_CLEAR), data, neighbour, row)
+    _, clear = _bracket(partial(differs, times=CLEARLY), data, neighbour, row)
     reach = min(_REACH * abs(clear - agrees), _MOST_REACH * abs(float(data.x[row] - data.x[neighbour])))
     smeared = side * _RELATIVE_STEP * abs(begins)
     return simplest_number(*sorted((agrees + side * reach + smeared, begins - smeared)))

@@ -21,7 +21,7 @@ from ..differentiation.confirmation import Closeness, Dispute, confirmed
 from ..differentiation.fine_structure import contradicted
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
-from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Leeway, tolerance_for
+from ..tolerance import REMARK_SHARE, SIMILAR, SMALL, Leeway, tolerance_for
 from .relative_steps import (
     RelativeStepSlopes,
     forward_within,
@@ -44,9 +44,9 @@ _OSCILLATING, _IN_A_ROW, _MIN_OSCILLATING = 0.02, 3, 0.1
 # bound: a NaN or infinite gradient is an error only if it occurs at an ordinary magnitude: up to this power of the
 # largest number, and this limit. Farther out, squares overflow in correct Functions too.
 _ORDINARY_POWER, _MAX_ORDINARY = 0.25, 1e6
-# bound: values that differ by more than this share from those in double precision are not judged; a smaller difference,
-# or some last places, allows for a gradient that is off by a multiple of it over |x|.
-_MAX_DEVIATION, _DEVIATION, _LAST_ULPS = 0.1, 4.0, 8.0
+# bound: values that differ little from those in double precision, or by some last places, allow for a gradient that is
+# off by a multiple of it over |x|.
+_DEVIATION, _LAST_ULPS = 4.0, 8.0
 # budget: so many of the differing points are evaluated again one by one; and the relative tolerance of that.
 _REPEATED, _REPEAT_RTOL = 4, 1e-2
 # sample: the number of steps, from this fraction of |x|, or from this width where x is small, down to some last places.
@@ -54,11 +54,8 @@ _STEP_COUNT, _WIDEST, _MIN_WIDEST, _FINEST_ULPS = 22, 0.1, 1e-3, 16.0
 _MIN_SPAN = 30.0  # pattern: every scale is seen if the widest step is at least this many times the finest
 # bound: a step is sharp if it can separate the two disputed slopes: its error is at most this share of their distance.
 _SHARPNESS = 0.3
-# bound: a step supports the measured slope if it is this close to it (relative to the difference). At least this many
-# sharp steps must support it, and all of the finer ones.
-_SUPPORT, _MIN_SUPPORT = 0.25, 4
-# pattern: so many of the finest sharp steps see a straight line: both sides and the measured slope agree to this share.
-_FINEST_STEPS, _STRAIGHTNESS = 3, 0.1
+_MIN_SUPPORT = 4  # bound: at least this many sharp steps must support the measured slope, and all of the finer ones
+_FINEST_STEPS = 3  # pattern: so many of the finest sharp steps see a straight line
 _CLOSELY = 0.1  # sample: closely means up to a step of this share of |x|, or of the numbers in sight
 _X_ULPS = 4.0  # ulps: the error of x, in units of the dtype, that a gradient may suffer from
 # bound: rounding is so many times larger in float32, of numbers whose squares it holds.
@@ -159,7 +156,7 @@ def with_bounds(found: RangeMeasurements, largest_gradient: float, seen: float =
     section, x, measured, grad_output = found.section, found.x, found.measured, found.grad_output
     size, eps = np.abs(x), torch.finfo(section.dtype).eps
     expected = np.abs(grad_output * measured.slope)
-    certain = np.where(measured.error <= UNDECIDED_SHARE * np.abs(measured.slope), expected, 0.0)
+    certain = np.where(measured.error <= SMALL * np.abs(measured.slope), expected, 0.0)
     ordinary = expected[(size > 0.1) & (size < 10.0) & np.isfinite(expected)]
     usual = float(median(ordinary)) if ordinary.size else 0.0
     scale = np.maximum(largest_further_in(x, certain), max(largest_gradient, usual))
@@ -172,7 +169,7 @@ def with_bounds(found: RangeMeasurements, largest_gradient: float, seen: float =
     lost = lost_to_double(section, found.reference, x, grad_output, found.analytical)
     rounding = np.maximum(rounding, np.where(deviation > _LAST_ULPS * eps, lost, 0.0))
     sizes = finite_numbers(np.abs(found.values) + np.abs(measured.y), infinity=0.0)
-    unlike = np.abs(found.values - measured.y) > _MAX_DEVIATION * largest_further_in(x, sizes)
+    unlike = np.abs(found.values - measured.y) > SMALL * largest_further_in(x, sizes)
     return replace(found, rounding=rounding, scale=scale, unlike=unlike, seen=seen)
 
 
@@ -190,7 +187,7 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
     vague = leeway.vague(data.analytical, np.abs(expected) + sight, 0.0)
     agrees = data.finite & (off <= leeway.total) & ~vague
     least = torch.finfo(data.section.dtype).tiny
-    alike = np.abs(data.values - measured.y) <= _MAX_DEVIATION * (np.abs(data.values) + np.abs(measured.y)) + least
+    alike = np.abs(data.values - measured.y) <= SMALL * (np.abs(data.values) + np.abs(measured.y)) + least
     suspect = data.finite & alike & np.isfinite(data.analytical) & (off > allowed + band)
     suspect &= True if excused is None else ~excused
     doubtful = (measured.error > _OSCILLATING * np.abs(measured.slope) + 30 * measured.noise) & (band > allowed)
@@ -214,7 +211,7 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
         rejected = rows[~holds]
         slope[rejected], error[rejected] = scales.value[~holds], scales.error[~holds]
         leeway, off = data.leeway(slope, error), np.abs(data.analytical - data.grad_output * slope)
-        exact = scale * error <= UNDECIDED_SHARE * (np.abs(data.analytical) + allowed)
+        exact = scale * error <= SMALL * (np.abs(data.analytical) + allowed)
         agrees[rejected] = (exact & (off <= leeway.total))[rejected]
         doubtful[rejected] = True
     lost = data.finite & _beyond_the_horizon(data.x, doubtful, data.finite & (doubtful | agrees | differs))
@@ -260,7 +257,7 @@ def missing_gradients(data: RangeMeasurements) -> Mask:
         return np.zeros(data.x.size, bool)
     info = torch.finfo(data.section.dtype)
     slopes, size = data.measured, np.abs(data.x)
-    known = np.isfinite(slopes.error) & (slopes.error <= UNDECIDED_SHARE * np.abs(slopes.slope) + data.scale)
+    known = np.isfinite(slopes.error) & (slopes.error <= SMALL * np.abs(slopes.slope) + data.scale)
     # In a short dtype overflow to infinity is no error.
     wrong = np.isnan(data.analytical) | (np.isinf(data.analytical) & (info.max > 1 / _MIN_X))
     expected = data.grad_output * slopes.slope
@@ -356,13 +353,13 @@ def confirm_on_all_scales(
 
     dispute = np.abs(disputed - slope)
     sharp = bend + noise <= _SHARPNESS * dispute
-    near = np.abs(central - slope) <= _SUPPORT * dispute
+    near = np.abs(central - slope) <= SIMILAR * dispute
     finest = sharp & (np.cumsum(sharp[::-1], axis=0)[::-1] <= _FINEST_STEPS)
-    straight = bend <= _STRAIGHTNESS * (np.abs(right) + np.abs(left)) + noise
-    allowed = _STRAIGHTNESS * (np.abs(central) + np.abs(slope)) + noise + EVIDENCE_BOUNDS * error
+    straight = bend <= SMALL * (np.abs(right) + np.abs(left)) + noise
+    allowed = SMALL * (np.abs(central) + np.abs(slope)) + noise + EVIDENCE_BOUNDS * error
     # Wide steps may see neither slope; but not near 0, where cancellation makes the finer ones unreliable.
     wide = (steps > WIDEST_STEP * np.abs(x)) & (np.abs(x) > _MIN_WIDEST)
-    other = (np.abs(central - disputed) > _SUPPORT * dispute) & wide
+    other = (np.abs(central - disputed) > SIMILAR * dispute) & wide
     confirmed = ((sharp & near).sum(axis=0) >= _MIN_SUPPORT) & (near | other | ~sharp).all(axis=0)
     confirmed &= ((straight & (np.abs(central - slope) <= allowed)) | ~finest).all(axis=0)
     confirmed &= (steps[0] >= _MIN_SPAN * steps[-1]) & (sharp & near & (steps >= _X_ULPS * eps * np.abs(x))).any(axis=0)
