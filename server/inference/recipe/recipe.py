@@ -41,8 +41,9 @@ NAMESPACE_CLASS = "types.SimpleNamespace"
 
 def name_of_value(value: Any) -> str:
     """The name that a recipe uses for a callable or dtype, which have no literal; "" if it has none."""
-    named = callable(value) or isinstance(value, torch.dtype)
-    found = next((text for text, known in NAMED_VALUES.items() if named and value is known), "")
+    if not callable(value) and not isinstance(value, torch.dtype):
+        return ""
+    found = next((text for text, known in NAMED_VALUES.items() if value is known), "")
     return found or (str(value) if isinstance(value, torch.dtype) else "")
 
 

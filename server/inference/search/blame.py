@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import PurePath
 from types import CodeType, FrameType, TracebackType
 from typing import Any
@@ -44,7 +44,7 @@ class Blame:
     always: bool = False
     reached: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def message(self) -> str:
         """What was raised, on one line; of a kernel that does not compile, without its source."""
         text = " ".join(str(getattr(self.error, "error_message", "") or self.error).split())

@@ -151,7 +151,9 @@ class RecipeQueue:
 
     def push(self, step: RecipeStep) -> None:
         """Add a step, unless its recipe was tried before."""
-        step = replace(step, recipe=Recipe(tuple(map(self._settled, step.recipe.arguments))))
+        settled = tuple(map(self._settled, step.recipe.arguments))
+        if settled != step.recipe.arguments:
+            step = replace(step, recipe=Recipe(settled))
         if _can_be_tried(step.recipe):
             self._put(step.cost, step)
 
@@ -249,7 +251,8 @@ class RecipeQueue:
         if each.fill in ("normal", "positive", "negative"):
             told = fill_told(self.evidence.of(each.name), each.shape)
             named = fill_from_name(each) if each.fill != "negative" else None
-            return replace(each, fill=told or named or each.fill)
+            fill = told or named or each.fill
+            return each if fill == each.fill else replace(each, fill=fill)
         if each.fill not in ("index", "shuffled"):
             return each
         if self._undone(each.name):

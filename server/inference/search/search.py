@@ -30,7 +30,8 @@ from .queue import REPEAT_COST, RecipeQueue, RecipeStep
 from .shapes import is_settled
 from .trial import Outcome, reduced_inputs, try_recipe
 
-_MOST_TRIALS = 4000
+# budget: what is found at all is found in the first thirty trials or so; of these a thousand take two seconds.
+_MOST_TRIALS = 1000
 # What a line of Python is taken to cost: the seconds of a budget are counted in lines, so that a busy machine finds the
 # same call. By the clock they may be so many times as many, which ends what does not come back.
 _SECONDS_PER_STEP, _PATIENCE = 1e-6, 2.0
