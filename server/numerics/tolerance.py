@@ -120,6 +120,8 @@ USUAL = Allowance(torch.float64)  # unit: what is allowed in double precision wh
 
 def tolerance_for(largest_gradient: float, dtype: torch.dtype) -> Tolerance:
     """The default tolerance of a dtype; the largest visible ``grad_input`` sets the scale of atol."""
-    precision = TOLERANCE_ULPS[dtype.itemsize] * torch.finfo(dtype).eps
-    least = max(precision * largest_gradient, torch.finfo(dtype).tiny)
-    return Tolerance(atol=min(least, torch.finfo(torch.float64).max), rtol=precision)
+    info, double = torch.finfo(dtype), torch.finfo(torch.float64)
+    precision = TOLERANCE_ULPS[dtype.itemsize] * info.eps
+    # Below the smallest normal number ulps grow no smaller, and of double precision nothing is measured.
+    least = max(precision * max(largest_gradient, info.tiny), double.tiny)
+    return Tolerance(atol=min(least, double.max), rtol=precision)

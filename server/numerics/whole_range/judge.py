@@ -90,12 +90,14 @@ class RangeMeasurements:
         """The difference up to which nothing is accused."""
         info = torch.finfo(self.section.dtype)
         share = _TOLERANCE.get(self.section.dtype.itemsize, _ULPS * info.eps)
-        return share * (np.abs(self.grad_output * self.measured.slope) + self.scale) + info.tiny + self.rounding
+        size = np.abs(self.grad_output * self.measured.slope) + self.scale
+        return share * np.maximum(size, info.tiny) + _TINY + self.rounding
 
     def leeway(self, slope: Array, error: Array) -> Leeway:
         """What is allowed of what agrees with these slopes, which are known to within this error."""
         share, size = max(tolerance_for(0.0, self.section.dtype).rtol, REMARK_SHARE), abs(self.grad_output)
-        margin = share * (size * np.abs(slope) + self.scale) + torch.finfo(self.section.dtype).tiny
+        expected = np.maximum(size * np.abs(slope) + self.scale, torch.finfo(self.section.dtype).tiny)
+        margin = share * expected + _TINY
         return Leeway(margin, EVIDENCE_BOUNDS * size * error + self.rounding)
 
     @cached_property

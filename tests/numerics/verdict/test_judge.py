@@ -224,6 +224,14 @@ def test_what_the_band_hides_is_no_match(op):
     assert look(op)[1].word != "matches"
 
 
+@pytest.mark.parametrize("grad_output", [3e-3, -1e-4, 1e-5])
+def test_the_sign_of_gradients_smaller_than_a_normal_number_is_seen(grad_output):
+    asked = {"count": 101, "grad_output": grad_output, "dtype": torch.float16}
+    wrong, right = (written(torch.sin, lambda x, sign=sign: sign * torch.cos(x)) for sign in (-1, 1))
+    assert look(wrong, -1.0, 1.0, **asked)[1].word == "differs"
+    assert look(right, -1.0, 1.0, **asked)[1].word == "matches"
+
+
 def test_the_example_is_taken_where_forward_is_smooth():
     leaky = written(lambda x: torch.where(x > 0, x, 0.01 * x), lambda x: (x > 0) * 1.0)
     evaluation, verdict = look(leaky)
