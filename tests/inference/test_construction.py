@@ -298,3 +298,16 @@ def test_a_staircase_that_is_too_fine_stays_where_forward_is_finite():
     """
     op = made(function_of(stairs), "x: float64[7]; clip = 30.0")
     assert op.inputs[0].domain[0] >= 0
+
+
+@pytest.mark.parametrize("seed", [0, 42, 100, 123, 2024, -7, 2**31 - 1])
+def test_seeds_are_offered_from_a_hundred_that_the_default_is_among(seed):
+    function = function_of("""
+        def forward(ctx, x, seed):
+            ctx.kept = torch.rand(x.shape, generator=torch.Generator().manual_seed(seed)) > 0.5
+            return x * ctx.kept
+        def backward(ctx, g):
+            return g * ctx.kept, None
+    """)
+    seeds = parameter(made(function, f"x: float64[7]; seed = {seed}"), "seed")
+    assert seeds.minimum <= seeds.default <= seeds.maximum == seeds.minimum + 99

@@ -21,7 +21,8 @@ _POSITIVE_NAMES = (
 _LIMIT_NAMES = ("clip", "clamp", "limit", "thresh", "cap")
 _FRACTION_NAMES = ("p", "prob", "ratio", "keep", "momentum", "dropout", "drop", "decay", "share", "fraction")
 # How far below and above an int is tried, step by step until one fails; from _LARGE_INT on, half and double instead.
-_INT_STEPS, _LARGE_INT, _SEED_RANGE = 5, 12, (0, 99)
+# Of seeds as many are offered, from a multiple of that on.
+_INT_STEPS, _LARGE_INT, _SEEDS = 5, 12, 100
 _SHRINKINGS = 5
 _SAMPLED_FRACTIONS = (0.0, 0.03, 0.27, 0.5, 0.73, 1.0)
 _SECONDS = 0.5
@@ -46,11 +47,10 @@ def bounded_parameter(attempt: RepeatableCall, pair: ElementPair, constant: Cons
         choices = tuple(dict.fromkeys([value, *strings]))
         return Parameter(name, value, kind="choice", choices=choices) if len(choices) > 1 else None
     if isinstance(value, int):
-        least, most = (
-            _SEED_RANGE
-            if "seed" in name and works(_SEED_RANGE[1])
-            else _int_range(value, works, 1 if tried.out_of_time else _INT_STEPS)
-        )
+        least = value - value % _SEEDS
+        most = least + _SEEDS - 1
+        if not ("seed" in name and works(least) and works(most)):
+            least, most = _int_range(value, works, 1 if tried.out_of_time else _INT_STEPS)
         return Parameter(name, value, least, most, kind="int") if least < most else None
     if isinstance(value, float) and math.isfinite(value):
         low, high = _float_range(value, constant.name.lower(), works)

@@ -72,7 +72,7 @@ def _settled(
     """One tensor as it is passed, and the reason for holding it; empty where it is swept."""
     each = recipe.arguments[place]
     assert isinstance(each, TensorArgument)
-    if declared := _declared(function, signature, each.name):
+    if declared := _declared(signature, each.name):
         return each, declared
     if _is_called_data(each.name.lower(), [one.name.lower() for one in signature.arguments]):
         return replace(each, held="data"), f"{_GIVES_NONE}, and by its name it is data"
@@ -97,14 +97,13 @@ def _is_called_data(name: str, names: Sequence[str]) -> bool:
     return bool(DATA_NAME.search(name)) or (name in taps and len(taps) > 1)
 
 
-def _declared(function: Callable[..., Any], signature: Signature, name: str) -> str:
+def _declared(signature: Signature, name: str) -> str:
     """Where the author says that an argument is constant, as a reason; empty where nobody does."""
     annotation = next((each.annotation for each in signature.arguments if each.name == name), "")
     if _CONSTANT.search(annotation):
         return f"its annotation is {annotation}"
-    documented = (function, *signature.methods.values())
     names = [each.name for each in signature.arguments]
-    for text in filter(None, (getattr(each, "__doc__", None) for each in documented)):
+    for text in signature.docstrings:
         if name in _said_constant(DOCSTRING_LINE.sub("", text), names):
             return "the docstring says that it is constant"
     return ""

@@ -45,10 +45,8 @@ def _written(argument: SignatureArgument) -> str:
 def _documented(signature: Signature, known: dict[str, ArgumentEvidence]) -> Iterator[tuple[str, str]]:
     """The arguments that a docstring calls complex: by their names, or else the first, or all where it says so."""
     swept = [name for name, one in known.items() if one.differentiable is not False]
-    owner = getattr(signature.call, "__self__", signature.call)
-    documented = (owner, *signature.methods.values())
-    for text in filter(None, (getattr(each, "__doc__", None) for each in documented)):
-        for sentence in map(" ".join, map(str.split, _SENTENCE.split(str(text)))):
+    for text in signature.docstrings:
+        for sentence in map(" ".join, map(str.split, _SENTENCE.split(text))):
             said = f"the docstring says “{sentence[:60]}”"
             directly = [
                 name

@@ -142,10 +142,7 @@ def _sizes(text: str) -> list[str]:
 
 def texts_of(signature: Signature) -> Iterator[str]:
     """The docstrings, and the comments and strings in the source of each method."""
-    owner = getattr(signature.call, "__self__", signature.call)
-    for each in (owner, *signature.methods.values()):
-        if doc := getattr(each, "__doc__", None):
-            yield str(doc)
+    yield from signature.docstrings
     for method in signature.methods.values():
         try:
             source = inspect.getsource(method)

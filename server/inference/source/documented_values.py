@@ -56,8 +56,7 @@ _ORDER = r"<=?|>=?|≤|≥"
 def note_documented_bounds(signature: Signature, notes: ReadingState) -> None:
     """Note the bounds that a docstring sets to what is a number by its default."""
     numbers = [each.name for each in signature.arguments if type(each.default) in (int, float)]
-    owner = getattr(signature.call, "__self__", signature.call)
-    for text in filter(None, (getattr(each, "__doc__", None) for each in (owner, *signature.methods.values()))):
+    for text in signature.docstrings:
         for name in numbers:
             known, named = notes.arguments[name], rf"(?<![\w.]){re.escape(name)}`*"
             for found in re.finditer(rf"{named} (?:is |lies |must be )?in [\[(]({_NUMBER}), *({_NUMBER})[\])]", text):

@@ -13,7 +13,7 @@ from torch.autograd import Function
 from torch.autograd.function import _SingleLevelFunction
 from torch.nn import Module
 
-from ...runtime.devices import DeviceCall
+from ...runtime.devices import DeviceCall, without_device
 from ..recipe.recipe import NotInferred
 
 NO_DEFAULT: Any = inspect.Parameter.empty
@@ -64,6 +64,13 @@ class Signature:
     def names(self) -> tuple[str, ...]:
         """The names of the arguments; that of a star as ``*name``."""
         return tuple("*" * each.star + each.name for each in self.arguments)
+
+    @property
+    def docstrings(self) -> list[str]:
+        """Of the Function, or of the plain function, and of each method."""
+        called = without_device(self.call)
+        documented = (getattr(called, "__self__", called), *self.methods.values())
+        return [str(each.__doc__) for each in documented if getattr(each, "__doc__", None)]
 
 
 def signature_of(function: Any) -> Signature:
