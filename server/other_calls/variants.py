@@ -90,8 +90,10 @@ def _shapes(recipe: Recipe, evidence: CollectedEvidence, captured: Collection[st
     yield _reshaped(recipe, _resized(tensors, {size: size + steps[size] for size in sizes}))
     main = recipe.inputs[0]
     if len(main.shape) > 1 and main.shape[0] not in told:
+        chosen_from = max((each.below for each in _index_tensors(recipe) if main.shape[0] not in each.shape), default=0)
         for batch in (steps[main.shape[0]], _BATCH * steps[main.shape[0]]):
-            yield _reshaped(recipe, _resized(tensors, {main.shape[0]: batch}))
+            if batch >= chosen_from:  # an index has to be one of a row
+                yield _reshaped(recipe, _resized(tensors, {main.shape[0]: batch}))
     # A permutation belongs to one dimension.
     once = {each.name for each in recipe.arguments if isinstance(each, TensorArgument) and each.fill in INDEX_FILLS}
     alike = [name for name, shape in tensors.items() if shape == main.shape and name not in (*once, *captured)]
@@ -99,6 +101,10 @@ def _shapes(recipe: Recipe, evidence: CollectedEvidence, captured: Collection[st
     if main.shape and counts.isdisjoint(main.shape) and not any(_known(evidence, name).ranks for name in alike):
         for shape in _of_other_rank(main.shape, bool(told & {*main.shape}), math.lcm(*steps.values())):
             yield _reshaped(recipe, tensors | dict.fromkeys(alike, shape))
+
+
+def _index_tensors(recipe: Recipe) -> list[TensorArgument]:
+    return [each for each in recipe.arguments if isinstance(each, TensorArgument) and each.fill == "index"]
 
 
 def _steps(tensors: Mapping[str, _Shape], evidence: CollectedEvidence) -> dict[int, int]:
@@ -177,10 +183,9 @@ def _is_within(known: ArgumentEvidence, value: Any) -> bool:
 
 def _ignored(recipe: Recipe) -> Iterator[CallVariant]:
     """The label that is left out among the others."""
-    indices = [each for each in recipe.arguments if isinstance(each, TensorArgument) and each.fill == "index"]
     for each in recipe.arguments:
         if isinstance(each, Constant) and type(each.value) is int and IGNORED_NAME.search(each.name.lower()):
-            for one in indices:
+            for one in _index_tensors(recipe):
                 if math.prod(one.shape) > 1:
                     yield CallVariant(recipe, f"{each.name} among {one.name}", ignored=(one.name, each.value))
 
@@ -246,8 +251,8 @@ def _indices(recipe: Recipe) -> Iterator[CallVariant]:
     """
     tensors = {each.name: each.shape for each in recipe.arguments if isinstance(each, TensorArgument)}
     sizes = {size for shape in tensors.values() for size in shape}
-    for each in recipe.arguments:
-        if isinstance(each, TensorArgument) and each.fill == "index" and len(each.shape) == 1:
+    for each in _index_tensors(recipe):
+        if len(each.shape) == 1:
             count = next(
                 size for size in range(2 * each.below + 3, 2 * each.below + 4 + len(sizes)) if size not in sizes
             )

@@ -142,6 +142,22 @@ def test_indices_are_tried_that_are_more_than_their_range_and_as_many_as_nothing
     assert "; 8 indices in index" in row.seen.partition("Not compared")[0]
 
 
+def test_a_table_has_a_row_for_each_index_which_a_kernel_does_not_check() -> None:
+    kernel = """
+        def forward(ctx, x, index):
+            rows, columns = ctx.shape = x.shape
+            places = index[:, None] * columns + torch.arange(columns)
+            ctx.save_for_backward(index)
+            return x.flatten()[places % x.numel()]
+        def backward(ctx, g):
+            return g.new_zeros(ctx.shape).index_add(0, ctx.saved_tensors[0], g), None
+    """
+    row = row_of(kernel, "x: float64[3,4]; index: int64[4] < 2")
+    assert row.level == "fine"
+    assert "x of shape (1, 4)" not in row.seen
+    assert "x of shape (4, 5)" in row.seen.partition("Not compared")[0]
+
+
 def test_a_backward_that_raises_in_a_likely_call_is_a_warning() -> None:
     as_many = PICKED.replace("g.new_zeros(ctx.shape)", "torch.zeros_like(g)")
     row = row_of(as_many, "x: float64[7]; index: int64[7] < 2")

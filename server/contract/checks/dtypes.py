@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 import torch
 
+from ....ops import Op
 from ...inference.construction.op import InferredOp
 from ...inference.recipe.recipe import TensorArgument
 from ...numerics.formatting.numbers import format_number
+from ...runtime.arguments import BoundFunction, ConstantArgument
 from ...runtime.arrays import dtype_name
 from ...runtime.failure import describe_exception
 from ...runtime.rng import irregular_tensor
@@ -169,7 +171,7 @@ def _jumps(session: CheckSession, name: str, zeros: torch.Tensor, ran: ForwardRu
 @contract_check("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.")
 def _empty(session: CheckSession) -> Iterator[CheckFinding]:
     tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in session.call.tensors.items() if t.dim()}
-    if not tensors:  # a tensor without a dimension is never empty
+    if not tensors or _holds_elements(session.section.op):  # a tensor without a dimension is never empty
         return
     call: Call = session.call.holding(tensors)
     try:
@@ -183,6 +185,13 @@ def _empty(session: CheckSession) -> Iterator[CheckFinding]:
             "Empty batches occur in practice, but need not always be supported.",
             session.source.line_of(error) or session.source.defined(*BACKWARD_METHODS),
         )
+
+
+def _holds_elements(op: Op) -> bool:
+    """Whether an index, which refers to elements of another tensor, stays whatever that is."""
+    held = op.call.arguments if isinstance(op.call, BoundFunction) else ()
+    tensors = [each for each in held if isinstance(each, ConstantArgument) and isinstance(each.value, torch.Tensor)]
+    return any(not (each.value.is_floating_point() or each.beside) and each.value.numel() for each in tensors)
 
 
 DTYPE_CHECKS = (_dtypes, _nonfinite, _empty)
