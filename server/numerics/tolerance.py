@@ -16,6 +16,7 @@ T = TypeVar("T", float, NDArray[np.float64], torch.Tensor)
 # ulps: what a correct backward may lose, of its own slope and of the largest visible one, by the size of the dtype in
 # bytes: a long dtype can spare more of them.
 TOLERANCE_ULPS = {8: 4096.0, 4: 1024.0, 2: 8.0}
+FEW_ULPS, MANY_ULPS = 8.0, 64.0  # ulps: what a result loses in a few operations, and what it loses in many
 # bound: in float64 a difference of at most this share of the slope at its place is a remark: torch's trigamma is off
 # by 5e-10, a constant of ten digits by as much; what was held in float32, by 6e-8, has lost half of its digits.
 REMARK_SHARE = 1e-9
@@ -23,6 +24,7 @@ ALIKE_SHARE = 1e-6  # bound: to a story or a study what differs by no more than 
 SMALL = 0.1  # bound: beside something a tenth of it is small; where an error band is not, nothing is decided
 CLEARLY = 4.0  # bound: what is so many times as large as something else is clearly larger
 SIMILAR = 1 / CLEARLY  # bound: what differs by no more than this share of what is contested is alike
+NEGLIGIBLE = 1e-3  # bound: beside something a thousandth of it is negligible
 NEARLY_ALL = 0.9  # bound: the share of what was judged that stands for all of it
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..capture.samples import data_of, sample_of, share_words
 from ..numerics.curve.evaluation import Evaluation
+from ..numerics.diagnosis.evidence import EXCEPTIONS
 from ..numerics.formatting.numbers import format_number
 from ..numerics.sentences.names import MOST_NAMED, section_names
 from ..numerics.sentences.places import describe_intervals
@@ -29,7 +30,6 @@ from .small_net import NET, small_net_numbers
 _BINS, _FEW_BINS = 48, 24  # unit: of the inputs and of grad_output
 _OUTLIERS = (0.002, 0.998)  # unit: the quantiles between which the histogram of grad_output reaches
 _EXACT = 4.0  # bound: ulps of float32 within which a number is exactly on a kink
-_NAMED = 0.02  # pattern: a share below this is not worth a sentence of its own
 
 
 @dataclass(frozen=True)
@@ -187,9 +187,9 @@ def _sentences(
         yield f"Exactly on a kink lie {exactly}."
     if points is not None:
         saturated, dead = (points.stopped & points.flat).mean(), (points.stopped & ~points.flat).mean()
-        if saturated >= _NAMED:
+        if saturated >= EXCEPTIONS:
             yield f"{share_words(float(saturated))} are saturated: forward is flat there, and nothing comes back."
-        if dead >= _NAMED:
+        if dead >= EXCEPTIONS:
             zone = "a dead zone: backward returns 0, though forward moves or has a kink"
             yield f"{share_words(float(dead))} lie in {zone}."
     if record["missing"]:
@@ -203,7 +203,7 @@ def _sentences(
             f"No input lies {describe_intervals(unreached, evaluation, names)}, where backward differs, {also}"
             f"as they go from {low} to {high}."
         )
-    if record["outside"] >= _NAMED:
+    if record["outside"] >= EXCEPTIONS:
         yield f"{share_words(record['outside'])} lie beyond the range that is shown."
     yield f"That is of {record['sampled']} numbers, of {record['passed']} that have passed."
 

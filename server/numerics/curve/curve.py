@@ -24,7 +24,7 @@ from ..differentiation.finite_differences import (
 from ..differentiation.map_slopes import random_direction
 from ..differentiation.noise import moving_maximum
 from ..differentiation.scatter import most_explained, slope_scatter
-from ..sampling.grid import Rows
+from ..sampling.grid import LOOKED_AT_CLOSER, Rows
 from ..tolerance import CLEARLY, SIMILAR, SMALL, tolerance_for
 
 _LOST_SHARE = 1 / 16  # bound: what is within this share of the tolerance, as a dtype rounds, contradicts nothing
@@ -32,7 +32,6 @@ _LOST_SHARE = 1 / 16  # bound: what is within this share of the tolerance, as a 
 # the range, and how near, as one of the widest step.
 _MAX_SCATTERED, _SCATTERED_SHARE, SCATTERED_STEPS = 2, 2.0**-4, 2.0**-9
 SCATTER_CALLS = 264  # budget: the calls for one of these points, each in windows of 33 from one end to the other
-_MAX_SAMPLED = 32  # budget: at most this many of the points that contradict backward are measured twice
 _ULPS = 16.0  # ulps: a change of at most this many counts as none
 # bound: the slope below which nothing is seen at a row is taken from neighbours within this share of the range.
 _NEIGHBOURHOOD = 0.05
@@ -159,11 +158,11 @@ def remeasure_doubtful(
     if not doubtful.size:
         return curve
     forward = nan_outside_domain(section, at.x)
-    sampled = evenly_chosen(doubtful, _MAX_SAMPLED)
+    sampled = evenly_chosen(doubtful, LOOKED_AT_CLOSER)
     finer = remeasure(forward, at.x, curve.values, slopes, sampled, visible[sampled])
     with np.errstate(all="ignore"):
         differs = (finer.kind != PointKind.SMOOTH) | (np.abs(finer.value - slopes.value) + finer.error > SMALL * off)
-    unseen = bool(doubtful.size > _MAX_SAMPLED and differs[sampled].mean() > SIMILAR)
+    unseen = bool(doubtful.size > LOOKED_AT_CLOSER and differs[sampled].mean() > SIMILAR)
     if unseen:
         finer = remeasure(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
     return Curve(curve.values, finer.known_to(scatter), unseen or curve.unseen)

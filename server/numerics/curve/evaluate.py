@@ -27,7 +27,7 @@ from ..sampling.grid import Grid, Rows, grid_rows
 from ..sampling.refinement import kink_sides, refinement_points
 from ..singularities.special_points import SpecialPoint
 from ..status import Status
-from ..tolerance import tolerance_for
+from ..tolerance import FEW_ULPS, tolerance_for
 from ..whole_range.check import WholeRangeCheck, check_whole_range
 from .curve import Curve, local_scale, measure_curve, remeasure_doubtful, without_slopes
 from .evaluation import Evaluation
@@ -48,7 +48,6 @@ _SAFETY = 3.0  # bound: a safety factor on the noise estimated from a few sample
 # no noise, if it is _BIAS_RATIO times its own third difference and forward is no staircase.
 _NOISE_REACH = 25
 _BIAS_RATIO = 100.0  # pattern: so much larger than what is rough about it, it is another function that is computed
-_LAST_ULPS = 8.0  # ulps: what rounds by no more is the result of forward alone
 _ORDINARY = 1e4  # sample: to x a forward adds numbers of up to this size
 _MIN_DISTINCT = 0.5  # pattern: with distinct values at less than this share of the rows, it is a staircase
 
@@ -268,7 +267,7 @@ def _precision_loss(asked: FirstAnswers, rows: RowValues, scale: float) -> Array
     lost = lost_to_double(section, asked.reference, at.x, asked.grad_output, returned.grad_input, exact)
     if not lost.any():
         return lost
-    last_places = _LAST_ULPS * torch.finfo(section.dtype).eps * np.abs(values)
+    last_places = FEW_ULPS * torch.finfo(section.dtype).eps * np.abs(values)
     off = np.maximum(_lost_by_rounding(values, returned.values) - last_places, 0.0)
     cell = asked.grid.span / asked.grid.count
     sides = at.x + _NOISE_REACH * np.array([[-cell], [cell]])

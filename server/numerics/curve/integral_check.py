@@ -22,15 +22,14 @@ from ...runtime.section import Section
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, Slopes
 from ..differentiation.noise import noise_near
 from ..differentiation.quadrature import NODES, gauss_nodes, integral_at_nodes, integral_rounding, quadrature
-from ..sampling.grid import Rows
-from ..tolerance import SIMILAR, SMALL, Tolerance, tolerance_for
+from ..sampling.grid import FEW_POINTS, LOOKED_AT_CLOSER, Rows
+from ..tolerance import NEGLIGIBLE, SIMILAR, SMALL, Tolerance, tolerance_for
 
 _EVERY = 5  # sample: where each point needs a call of its own, a cell spans this many rows
 _SLACK_SHARE = 0.05  # bound: cells whose residual exceeds this share of the tolerance are refined: residuals add up
 TRUNCATION_SHARE = 0.02  # bound: truncation, as a share of the trapezoidal rule's relative error cubed (exp: 0.0009)
 # budget: at most this many doubtful cells are examined; the others get the answer of the majority.
 _MAX_CELLS, _MAX_CELLS_ONE_BY_ONE = 64, 8
-_MAX_CELLS_UNMEANT = 12  # budget: of more doubtful ones so many, where a surrogate is what backward is judged by
 _PARTS = 4  # sample: where a residual sits in a cell is traced by cutting it into this many parts at each level
 _LEVELS = 8  # budget: the most levels of that
 _MAX_PARTS, _MAX_PARTS_ONE_BY_ONE = 256, 16  # budget: the most parts followed at a level, the worst ones
@@ -45,10 +44,8 @@ _CUTS, _CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
 _MAX_TOGETHER = 5000  # budget: the parts of all subdivisions that are looked at in one go
 # sample: a cell is cut into so many parts, and the one with the largest residual again, on so many scales in turn.
 _STAIR_PARTS, _STAIR_SCALES = 32, 3
-# pattern: in a cell backward leaps if a node is so many times as far off the others as (a sample) in the cells nearby;
-# budget: of more such cells the worst are taken.
-_LEAP, _NEAR, _MOST_LEAPS = 16.0, 8, 32
-_NEGLIGIBLE = 1e-3  # bound: in a staircase few of them hold more than this share of the residual
+# pattern: in a cell backward leaps if a node is so many times as far off the others as (a sample) in the cells nearby.
+_LEAP, _NEAR = 16.0, 8
 
 
 @dataclass(frozen=True)
@@ -218,7 +215,7 @@ def leaping_nodes(section: Section, at: Rows, gradient: Array, inside: Array) ->
     off = _off_parabolas(ends, nodes)
     unlike = _unlike_nearby(off, size * tolerance_for(0.0, section.dtype).rtol)
     off, leaps = off.min(axis=0), np.flatnonzero(unlike & ~at.gap[1:] & ~at.gap[:-1])
-    leaps = leaps[np.argsort(-off[leaps], kind="stable")[:_MOST_LEAPS]]
+    leaps = leaps[np.argsort(-off[leaps], kind="stable")[:LOOKED_AT_CLOSER]]
     return np.unique(gauss_nodes(section, at.x[leaps], at.x[leaps + 1])) if leaps.size else np.empty(0)
 
 
@@ -280,7 +277,7 @@ def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], plain: Mask, sla
     allowed = slack + cells.rounding
     doubtful = doubtful[np.abs(cells.rise - area)[doubtful] > allowed[doubtful]]
     limit = _MAX_CELLS if cells.section.stacked else _MAX_CELLS_ONE_BY_ONE
-    limit = min(limit, _MAX_CELLS_UNMEANT) if doubtful.size > _MAX_CELLS and not cells.meant else limit
+    limit = min(limit, FEW_POINTS) if doubtful.size > _MAX_CELLS and not cells.meant else limit
     chosen = evenly_chosen(doubtful, limit)
     some = chosen[~plain[chosen]]
     if not some.size:
@@ -391,5 +388,5 @@ def _is_staircase(cells: _Cells, some: NDArray[np.intp]) -> Mask:
         left = finite_numbers(np.abs(rises - quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output)))
         at = left.argmax(axis=0)
         low, high = edges[at, column], edges[at + 1, column]
-    concentrated: Mask = (left > _NEGLIGIBLE * left.sum(axis=0)).mean(axis=0) < SIMILAR
+    concentrated: Mask = (left > NEGLIGIBLE * left.sum(axis=0)).mean(axis=0) < SIMILAR
     return concentrated

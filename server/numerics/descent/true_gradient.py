@@ -15,6 +15,7 @@ from ...runtime.section import Section
 from ..differentiation.arithmetic import precision_of
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..differentiation.map_slopes import BasePoint, jacobian_slopes
+from ..tolerance import FEW_ULPS, NEGLIGIBLE
 
 _NONSMOOTH = (PointKind.KINK, PointKind.JUMP)
 
@@ -49,11 +50,7 @@ def _loss_slopes(slope: Array, residual: Array) -> Array:
 
 
 _PROBES = 33  # budget: the points along the range, no round numbers, that tell how finely forward rounds
-# ulps: half ulps by which forward's values may be off, vector lanes of the processor differing among themselves.
-_ULPS = 8.0
-# sample: apparent kinks are measured again with steps these many times as wide; a smooth slope is accepted with a
-# relative error of at most _MAX_ERROR (a bound).
-_CLOSER, _MAX_ERROR = (2.0**-9, 2.0**-18, 2.0**-27), 1e-3
+_CLOSER = (2.0**-9, 2.0**-18, 2.0**-27)  # sample: apparent kinks are measured again, with steps so many times as wide
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class TrueForward:
 
         The arrays are flat: all elements of what moves for the first of the output, then for the next.
         """
-        noise = _ULPS / 2 * self.precision * np.abs(y)
+        noise = FEW_ULPS / 2 * self.precision * np.abs(y)
         ground = BasePoint(self.outputs, position, self.span, y, noise, self.precision, reach=np.abs(position))
         cells = np.arange(y.size), np.arange(position.size)
         slopes, smooth = jacobian_slopes(ground, *cells), PointKind.SMOOTH
@@ -109,7 +106,7 @@ class TrueForward:
                 break
             near = replace(ground, span=share * self.span, reach=share * np.abs(position))
             closer = jacobian_slopes(near, *cells)
-            seen = (closer.kind == smooth) & (closer.error <= _MAX_ERROR * np.abs(closer.value))
+            seen = (closer.kind == smooth) & (closer.error <= NEGLIGIBLE * np.abs(closer.value))
             beside = (slopes.kind != smooth) & (seen | ((closer.value == 0) & (closer.error == 0)))
             slopes = slopes.with_rows(beside, closer.at(beside))  # the kink lay beside, between the steps
         return slopes

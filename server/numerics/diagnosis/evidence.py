@@ -17,16 +17,13 @@ from ..differentiation.noise import STEEPNESS_QUANTILE
 from ..sentences.names import Names, section_names
 from ..sentences.places import describe_rows
 from ..status import STATUS_WORDS, Status
-from ..tolerance import NEARLY_ALL, SMALL, tolerance_for
+from ..tolerance import NEARLY_ALL, NEGLIGIBLE, SMALL, tolerance_for
 from ..verdict.point_judge import Comparison, conditioning
 from .stories import Story, tell
 
 JUDGED_STATUSES = np.isin(np.arange(len(STATUS_WORDS)), (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS))
 EXCEPTIONS = 0.01  # pattern: the share that a story may leave unexplained; its sentence names those rows
-# bound: forward is called flat only where its error bound is below this share of the most that backward returned.
-_MAX_FLAT_SLOPE = 1e-3
 MIN_ROWS, MANY_ROWS = 3, 8  # pattern: the fewest rows that show a factor, a mask, a window; and a formula, or rounding
-MAX_ALONE = 12  # budget: the rows that are looked at where each costs a call
 _PRODUCT_ULPS = 2.0  # ulps: the last places that a product of grad_output may lose
 
 
@@ -74,7 +71,7 @@ class Evidence:
     @cached_property
     def flat(self) -> Mask:
         """Where the function is known not to move, along more than a single row."""
-        known = self.band <= _MAX_FLAT_SLOPE * largest_magnitude(self.returned[self.judged])
+        known = self.band <= NEGLIGIBLE * largest_magnitude(self.returned[self.judged])
         flat: Mask = self.smooth & known & (np.abs(self.slope) <= self._zero)
         rows = np.flatnonzero(self.smooth)
         neighbours = np.pad(flat[rows], 1)

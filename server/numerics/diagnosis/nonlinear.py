@@ -16,13 +16,14 @@ from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..formatting.numbers import MOST_DIGITS, format_measured, format_number
 from ..linearity.violation import Law
+from ..sampling.grid import FEW_POINTS
 from ..sentences.names import MOST_NAMED, Names, section_names
 from ..sentences.places import describe_point, describe_rows, runs_among
 from ..sentences.violation_sentence import describe_violation
-from ..tolerance import tolerance_for
+from ..tolerance import NEGLIGIBLE, tolerance_for
 from ..verdict.point_judge import Comparison
 from ..verdict.verdict import Verdict
-from .evidence import JUDGED_STATUSES, MAX_ALONE, times
+from .evidence import JUDGED_STATUSES, times
 from .stories import Story, tell
 
 # By the size of the dtype in bytes. The factors are powers of two, which change no digit.
@@ -42,7 +43,6 @@ _KINDS: dict[Law, str] = {
     "adds": "does not add",
 }
 _EXPLAINED: tuple[Law, ...] = ("zero", "odd", "scales")  # of which more can be told than their finding says
-_POWER_TOLERANCE = 1e-3  # bound: how far the measured power of grad_output may be from a multiple of one half
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Responses:
         """Whether these, per grad_output, are the slopes of forward wherever they could be judged."""
         error = self.evaluation.numerical.slopes.error[self.at]
         largest = largest_magnitude(self.slope)
-        known = np.isfinite(error) & (error <= 1e-3 * largest)
+        known = np.isfinite(error) & (error <= NEGLIGIBLE * largest)
         slack = tolerance_for(1.0, self.evaluation.section.dtype).rtol * largest + EVIDENCE_BOUNDS * error
         return bool(known.any() and (np.abs(returned - self.slope) <= slack)[known].all())
 
@@ -102,7 +102,7 @@ def collect_responses(evaluation: Evaluation, compared: Comparison) -> Responses
     """Call backward at the rows that were judged, or some of them. Raises ``FunctionFailed``."""
     at = JUDGED_STATUSES[compared.status]
     at = at if at.any() else np.ones_like(at)
-    rows, limit = np.flatnonzero(at), _MAX_TOGETHER if evaluation.structure == "together" else MAX_ALONE
+    rows, limit = np.flatnonzero(at), _MAX_TOGETHER if evaluation.structure == "together" else FEW_POINTS
     at = np.zeros_like(at)
     at[evenly_chosen(rows, limit)] = True
     section, grad_output, x = evaluation.section, evaluation.grad_output, evaluation.rows.x[at]
@@ -236,7 +236,7 @@ def _power(to: Responses) -> float | None:
     if not np.isfinite(steps).all():
         return None
     power = round(2 * float(steps.mean())) / 2
-    return power if np.abs(steps - power).max() < _POWER_TOLERANCE and power != 1 else None
+    return power if np.abs(steps - power).max() < NEGLIGIBLE and power != 1 else None
 
 
 def _clipping_bound(to: Responses, some: Mask) -> tuple[str, str] | None:

@@ -15,9 +15,10 @@ from ...runtime.section import Section
 from ...runtime.symmetric_inputs import swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP, Ladder
 from ..formatting.numbers import format_measured
+from ..sampling.grid import FEW_POINTS
 from ..sentences.names import complex_part
 from ..tolerance import NEARLY_ALL, SMALL
-from .evidence import EXCEPTIONS, MAX_ALONE, Evidence
+from .evidence import EXCEPTIONS, Evidence
 from .stories import Story
 
 _MAX_TOGETHER = 128  # budget: the rows that are looked at where they share a call
@@ -33,7 +34,7 @@ def swapped_inputs(data: Evidence) -> Story | None:
     rows = np.flatnonzero(data.smooth & np.isfinite(data.returned))
     if not others or data.owner != data.names.forward or not rows.size:
         return None
-    limit = _MAX_TOGETHER if data.evaluation.structure == "together" else MAX_ALONE
+    limit = _MAX_TOGETHER if data.evaluation.structure == "together" else FEW_POINTS
     rows = evenly_chosen(rows, limit)
     for other in others:
         try:
@@ -91,7 +92,7 @@ def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> 
     places = np.flatnonzero(data.smooth & np.isfinite(data.returned))
     if other not in dict(section.inputs) or data.owner != data.names.forward or not places.size:
         return None
-    x = data.x[evenly_chosen(places, MAX_ALONE)]
+    x = data.x[evenly_chosen(places, FEW_POINTS)]
     grad_output = data.evaluation.grad_output
     try:
         slope, error = slopes_by(section, other, x, grad_output)

@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, Mask, at_rows
-from ..tolerance import SIMILAR
+from ..tolerance import FEW_ULPS, NEGLIGIBLE, SIMILAR
 
 # budget: steps on either side of each point, from the least that can tell to the widest; sample: their ratio.
 _SCALES, _LEAST_RATIO, _MOST_RATIO = 26, 2.0, 10.0
 _MIN_SCALES = 4  # pattern: with fewer the dispute is hidden by rounding
-_BLUR_ULPS, _BLUR_POINTS = 8.0, 25  # ulps: a short dtype knows x to so many; budget: looked at in so many points
+_BLUR_POINTS = 25  # budget: the numbers looked at that a short dtype hardly tells from x
 _ULPS = 4.0  # ulps: forward's rounding, of its value and of what it makes of a rounded x
 CLEAR = 16.0  # bound: at the least step, the two slopes are this many times as far apart as rounding explains
 _APART = 2.0  # bound: what contradicts both by more than so many times that supports neither
-SHARE_SEEN = 1e-3  # bound: how precisely a slope is seen where nothing is known of it
 # ulps: a piece this narrow, as a share of the numbers in sight, may be a step of float32; pattern: and is one if beyond
 # it the slope changes by more than so many times as much as a curve would that has changed by so much before.
 FLOAT32_STEP, _GRADUAL = 2.0**-21, 5.0
@@ -109,7 +108,7 @@ def slopes_seen_closely(closeness: Closeness, x: Array, returned: Array) -> Arra
     asked = np.flatnonzero(returned)
     if not asked.size:
         return slope
-    distance = SHARE_SEEN * np.abs(returned[asked])
+    distance = NEGLIGIBLE * np.abs(returned[asked])
     slopes = _seen(closeness, Dispute(x[asked], returned[asked], distance)).slopes
     one = np.ptp(slopes, axis=0) <= SIMILAR * distance
     first = one.argmax(axis=0)
@@ -207,10 +206,10 @@ def _is_no_step(closeness: Closeness, seen: _Seen, vague: Mask) -> Mask:
 
 def _explained_by_blur(closeness: Closeness, dispute: Dispute) -> Mask:
     """Whether what was returned is a slope of forward at an x that the dtype hardly tells from this one."""
-    blurs = _BLUR_ULPS * closeness.eps * (2 * (np.arange(_BLUR_POINTS) / 1.618 % 1) - 1)  # in no step with a wave
+    blurs = FEW_ULPS * closeness.eps * (2 * (np.arange(_BLUR_POINTS) / 1.618 % 1) - 1)  # in no step with a wave
     # What is added to x, of the size of numbers in sight, is rounded once.
     moved = np.maximum(closeness.moved(dispute.x) if closeness.moved else 0.0, closeness.eps * closeness.reach)
-    x = dispute.x + blurs[:, None] * np.maximum(np.abs(dispute.x), moved / (_BLUR_ULPS * closeness.eps))
+    x = dispute.x + blurs[:, None] * np.maximum(np.abs(dispute.x), moved / (FEW_ULPS * closeness.eps))
     place = np.tile(np.arange(dispute.x.size), blurs.size)
     slopes = _seen(closeness.at(place), replace(dispute.at(place), x=x.ravel())).slopes
     first = np.isfinite(slopes).all(axis=0).argmax(axis=0)

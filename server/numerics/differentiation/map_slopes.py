@@ -12,16 +12,10 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
 from ...runtime.reference import is_repeated
 from ...runtime.section import ROW_ELEMENTS, Section
-from ..tolerance import ALIKE_SHARE
+from ..tolerance import ALIKE_SHARE, MANY_ULPS
 from .arithmetic import precision_of
 from .finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, Ladder, PointKind, Slopes, widest_step
-from .noise import (
-    EXACT_NOISE,
-    FINE_PROBES,
-    ROUNDING_STEP,
-    noise_level,
-    probe_distances,
-)
+from .noise import FINE_PROBES, ROUNDING_STEP, noise_level, probe_distances
 
 Indices = NDArray[np.intp]
 _NOISE_LINES = 2  # budget: the number of random lines through all elements of ``wrt`` along which noise is probed
@@ -142,7 +136,7 @@ def _noise(values: Array, y: Array, precision: float) -> Array:
     close, less_close = np.split(values, [2 * FINE_PROBES * _NOISE_LINES])
     probes = [each.reshape(_NOISE_LINES, -1, y.size).swapaxes(1, 2).ravel() for each in (close, less_close)]
     noise = noise_level(*probes, step=step).reshape(_NOISE_LINES, y.size).max(axis=0)
-    loud = noise > EXACT_NOISE * precision / EPSILON * np.abs(y)
+    loud = noise > MANY_ULPS * precision * np.abs(y)
     # With no more noise than that forward seems perfect, but may be rounded as coarsely as elsewhere.
     return np.where(loud, noise, np.maximum(noise, min(largest_magnitude(noise[loud]), step)))
 

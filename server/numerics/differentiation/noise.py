@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, FLOAT32_BITS, Array, Forward, consecutive_differences, mantissa_bits
-from ..tolerance import SIMILAR
+from ..tolerance import MANY_ULPS, SIMILAR
 
 PROBED_PLACES = 24  # budget: the most places that are probed
 # sample: the distance of the fine and of the coarse probes, as fractions of the visible range; and the least of both,
@@ -27,8 +27,6 @@ _FEW_STEPS = 0.5  # pattern: values that change at fewer than this share of the 
 _COARSE_EXCESS = 8.0
 # pattern: a step above this fraction of the rise, and this many times the next largest, is a jump between two probes.
 _JUMP, _JUMP_RATIO = 1e-4, 100.0
-# ulps: with noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
-EXACT_NOISE = 64 * EPSILON
 ROUNDING_STEP = 1e-12  # bound: steps up to this size may be the rounding of a larger intermediate result
 _IRRATIONAL_SHIFT = 1 / math.pi  # sample: the share of a cell by which points are moved
 _MIN_VALUES = 4  # pattern: fewer values than this in other binades say nothing against rounding
@@ -101,7 +99,7 @@ def noise_along(probed: Array, x: Array, rise: float, precision: float = EPSILON
     probed, coarse = probed[:fine], probed[fine:]
     step = ROUNDING_STEP * precision / EPSILON
     rms = noise_level(probed, coarse, gross=_JUMP * rise, step=step)
-    loud = rms > EXACT_NOISE * precision / EPSILON * np.abs(probed[:: 2 * FINE_PROBES])
+    loud = rms > MANY_ULPS * precision * np.abs(probed[:: 2 * FINE_PROBES])
     elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _staircase_step(probed, step)
     rms[~loud] = np.maximum(rms[~loud], min(elsewhere, step))
     far = _room(x) >= (_COARSE_DISTANCE if precision == EPSILON else _SHORT_DISTANCES[1]) * np.ptp(x)

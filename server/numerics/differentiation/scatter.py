@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, Forward, median
-from ..tolerance import SMALL
+from ..tolerance import MANY_ULPS, SMALL
 from .finite_differences import EVIDENCE_BOUNDS
 
 # sample: a stairway is seen in such a window, by a polynomial of this degree through so many places; and how far each
@@ -24,7 +24,6 @@ _WIDER = 4.0  # sample: the ratio of one window to the next
 # bound: jumps up to this share of forward's size, which add up to this share of its slope, may be where a solver stops;
 # more is a shape of its own.
 _MOST, _MOST_OF_SLOPE = 2.0**-10, 2.0**-8
-_ULPS = 64.0  # ulps: what is smaller is the rounding of forward's values
 
 
 def most_explained(slope: T) -> T:
@@ -71,5 +70,5 @@ def _jumps(values: Array) -> float:
     bends = np.abs(np.diff(before))[1:-1]
     alternates = before[1:] * before[:-1] < 0
     jumps = alternates[2:] & alternates[1:-1] & alternates[:-2]  # again and again, as differences of a curve do not
-    found = np.where(jumps & (bends > _ULPS * _OF_A_JUMP * EPSILON * height), bends, 0.0)
+    found = np.where(jumps & (bends > MANY_ULPS * _OF_A_JUMP * EPSILON * height), bends, 0.0)
     return float(found.sum()) / _IN_ALL if found.max() <= _OF_A_JUMP * _MOST * height else 0.0

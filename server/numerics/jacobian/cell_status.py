@@ -28,7 +28,7 @@ from ..tolerance import ALIKE_SHARE, Allowance, Allowed, Tolerance
 from ..verdict.slope_judge import judge_slopes, without_remarks
 
 _Places = NDArray[np.intp]
-_LINES = 4  # budget: random lines along which an accused output of a large Jacobian is tried: one may miss a tie
+RANDOM_LINES = 4  # budget: random lines along which an output of a large Jacobian is tried: one may miss an error
 Labels = tuple[Callable[[int], str], Callable[[int], str]]  # the names of rows and columns
 
 
@@ -123,7 +123,7 @@ def _moves_as_in_two_parts(ground: BasePoint, rows: Indices, columns: Indices) -
     Where values of both are tied, as in a sort, they do not, and have no gradient.
     """
     own, adds_up = np.isin(np.arange(ground.here.size), columns), np.ones(rows.size, bool)
-    for seed in range(_LINES):
+    for seed in range(RANDOM_LINES):
         line = random_direction(ground.here.size, 21 + seed)
         parts = [slopes_along(ground, part, rows) for part in (np.where(own, line, 0.0), np.where(own, 0.0, line))]
         whole = slopes_along(ground, line, rows)

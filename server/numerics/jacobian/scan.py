@@ -12,18 +12,17 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..differentiation.map_slopes import BasePoint, Indices, random_direction, slopes_along
+from ..sampling.grid import LOOKED_AT_CLOSER
 from ..status import Status
 from ..tolerance import Allowance, tolerance_for
-from .cell_status import DifferingCell, Labels, judge_jacobian_cells
+from .cell_status import RANDOM_LINES, DifferingCell, Labels, judge_jacobian_cells
 
 _MAX_CELLS = 1 << 21  # budget: the most cells that are scanned; eight bytes each
 _MAX_OUTPUTS = 1 << 14  # budget: the most elements of the output: more would need too much memory for the noise probes
-# budget: random lines along which each row is tried: one may miss an error, that four do is hardly possible.
-_LINES = 4
 # bound: errors below this share of a row are ignored, and slopes along a line have to be known to that of the largest.
 _MIN_ERROR = 1e-7
-# budget: this many of the worst rows, and cells in them, are measured as thoroughly as a block.
-_SUSPECTS, _MAX_REMEASURED = 32, 1 << 16
+# budget: this many cells of the worst rows are measured as thoroughly as a block.
+_MAX_REMEASURED = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class JacobianScan:
         suspects = np.flatnonzero(known & (distance > 1))
         if not suspects.size:
             return right
-        most = max(1, min(_SUSPECTS, _MAX_REMEASURED // here))
+        most = max(1, min(LOOKED_AT_CLOSER, _MAX_REMEASURED // here))
         rows, columns = np.sort(suspects[np.argsort(-distance[suspects], kind="stable")[:most]]), np.arange(here)
         returned = off[rows].ravel()
         again = judge_jacobian_cells(ground, rows, columns, returned, self.allowance)
@@ -110,7 +109,7 @@ def _along_lines(ground: BasePoint, returned: Array, share: float) -> tuple[Mask
     """
     known, distance = np.ones(len(returned), bool), np.zeros(len(returned))
     least = share * np.linalg.norm(returned, axis=1)
-    for seed in range(_LINES):
+    for seed in range(RANDOM_LINES):
         direction = random_direction(ground.here.size, 11 + seed)
         line = slopes_along(ground, direction, np.arange(len(returned)))
         known &= (line.kind == PointKind.SMOOTH) & (line.error <= _MIN_ERROR * largest_magnitude(line.value))

@@ -16,6 +16,7 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import remembered, stand_in
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
+from ..sampling.grid import FEW_POINTS
 from .trial import (
     KERNEL_TOLERANCE,
     Demand,
@@ -36,7 +37,7 @@ _LARGE, _SPREAD_SCALE = 2.0**20, 10
 _LARGE_HALF, _SPREAD_SCALE_HALF = 2.0**5, 3  # sample: … and in half precision, or where a tensor adds its elements up
 _SPREAD = 3.0  # sample: random grad_outputs are drawn from this many powers of two on either side of 1
 _SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))  # unit: the mantissa bits of shorter dtypes
-_FEW, _ROUNDS = 12, 3  # budget: so few points are each given so many grad_outputs of different sizes, others one
+_ROUNDS = 3  # budget: few points are each given so many grad_outputs of different sizes, others one
 _POINTS = 64  # budget: the points, even in number, at which an elementwise backward is asked for 0 and in other layouts
 # budget: the number of elements passed at once to a Function that is otherwise evaluated one number at a time.
 _ELEMENTS = 7
@@ -60,7 +61,7 @@ def violations_at_points(
     yield (written := violation_by_write(monitored, x, base))
     elementwise = bool(section.stacked) and monitored.size == x.size > 1
     if not written and section.dtype.itemsize > 2:
-        rounds = _ROUNDS if x.size <= _FEW else 1
+        rounds = _ROUNDS if x.size <= FEW_POINTS else 1
         at, known = np.tile(x, rounds), np.tile(of_base, rounds)
         given = base * factors_of_all_sizes(at.size)
         try:

@@ -15,11 +15,11 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.section import BackwardResult, Section
 from ...runtime.vjp import MonitoredLayout
 from ..differentiation.arithmetic import function_precision
+from ..sampling.grid import FEW_POINTS
 from .check import shorter, violations_at_points, violations_in_proportion, violations_of_tensor
 from .trial import KERNEL_TOLERANCE
 from .violation import Law, Violation, violation_by_exception
 
-_MAX_ALONE = 12  # budget: the most points examined where each needs a call of its own
 _MAX_NUMBERS = 1 << 15  # budget: the most numbers in one call
 # The laws that a linear backward may seem to break through rounding or underflow.
 _ROUNDED_LAWS: tuple[Law, ...] = ("scales", "adds", "mixes")
@@ -128,7 +128,7 @@ def _check(section: Section, x: Array, grad_output: float, returned: Array, arit
 def _violations(
     section: Section, x: Array, grad_output: float, returned: Array, arithmetic: torch.dtype
 ) -> Iterator[Violation | None]:
-    limit = max(_MAX_ALONE, _MAX_NUMBERS // section.copy_size) if section.stacked else _MAX_ALONE
+    limit = max(FEW_POINTS, _MAX_NUMBERS // section.copy_size) if section.stacked else FEW_POINTS
     base, rows = _scalable(section, grad_output), evenly_chosen(np.arange(x.size), limit)
     at, known = x[rows], returned[rows] if base == grad_output else None
     other_points = np.roll(at, at.size // 3) if section.stacked else at[[at.size // 3]]

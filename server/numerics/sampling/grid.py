@@ -16,6 +16,10 @@ from ...runtime.section import Section
 from ..singularities.special_points import SpecialPoint
 from ..tolerance import ALIKE_SHARE
 
+FEW_POINTS = 12  # budget: the points that are looked at closer where each costs a call of its own
+LOOKED_AT_CLOSER = (
+    32  # budget: the rows, cells or points that are, the worst or evenly chosen ones, where many share a call
+)
 POINTS_ONE_BY_ONE = 17  # budget: the points of a study, or along an axis, where each needs calls of its own
 _BELOW, _GAP, _ABOVE = 1, 2, 3  # unit: the codes of what a row is for, in the order of the rows of a jump
 # budget: the calls of a verdict where every point costs one: so many, and so many for each point; the seconds that they

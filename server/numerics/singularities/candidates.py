@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Forward, Mask, at_rows, consecutive_differences, unit_shares
-from ..tolerance import ALIKE_SHARE, CLEARLY
+from ..tolerance import ALIKE_SHARE, CLEARLY, FEW_ULPS, MANY_ULPS
 
 # unit: sixth differences detect a kink that curvature hides from second ones; they spread it over 3 nodes on each side.
 _SIXTH, _SIXTH_APART = 6, (6, 8)  # They are compared to those this many cells away (a sample).
-# ulps: rounding contributes up to 64 units to a sixth difference (1 + 6 + 15 + 20 + 15 + 6 + 1), in y and in x.
-_SIXTH_GAIN, _SIXTH_SHARE = 64.0, 64e-9
+_SIXTH_SHARE = 64e-9  # ulps: rounding of x contributes up to 64 units to a sixth difference, as that of y does
 _SIXTHS = 4.0  # unit: a turn times this compares to sixth differences: a kink's are 1.5 to 6 times its turn
 # pattern: with this many nodes at which sixth differences exceed second ones, the grid is too coarse for forward.
 _MIN_COARSE, _MARGIN = 4, 8  # The finer grid begins this many nodes before them (a sample).
@@ -33,7 +32,6 @@ _SIDE, _CROSSING_WIDTH = 32, 1e-8
 _SMOOTH = 1 / 10  # pattern: a smooth bend loses sharpness to this fraction on a grid a hundred times finer
 # pattern: a jump becomes at least this many times sharper in the first pass, if jumps alone are looked for.
 _JUMP_GAIN = 6.0
-_NOISE_FACTOR = 8  # ulps: a bend counts above this many units of rounding
 
 
 @dataclass(frozen=True)
@@ -104,8 +102,8 @@ class CandidateGrids:
         invisible = np.minimum(4 * ALIKE_SHARE * self.visible * cell, 10 * ALIKE_SHARE * self.rise)
         if self.sixth.max() <= invisible.min():
             return np.zeros(self.sixth.shape, bool)
-        share = _SIXTH_SHARE + _SIXTH_GAIN * self.precision * np.abs(x[3:-3]) / cell
-        floor = invisible + _SIXTH_GAIN * self.precision * np.abs(y[3:-3]) + share * np.abs(y[4:-2] - y[2:-4])
+        share = _SIXTH_SHARE + MANY_ULPS * self.precision * np.abs(x[3:-3]) / cell
+        floor = invisible + MANY_ULPS * self.precision * np.abs(y[3:-3]) + share * np.abs(y[4:-2] - y[2:-4])
         return self.sixth > floor
 
     def loud_beside(self, known: Array, cells: int) -> bool:
@@ -307,7 +305,7 @@ class SingularitySearch:
             if guessed.any():
                 crossing, angle, rounding, curved = self._crossing(points, values, at, until)
                 # Cut into as many parts again, it is to bend more than rounding in one of them: no narrower one does.
-                least = parts * _NOISE_FACTOR * rounding / angle
+                least = parts * FEW_ULPS * rounding / angle
                 width = _CROSSING_WIDTH * (high - low) / (parts / 2 if known else 1) + least + curved / angle
                 narrowest = np.maximum(narrowest, least / 4) if known else narrowest
                 guessed &= (crossing - width > low) & (crossing + width < high)
@@ -334,7 +332,7 @@ class SingularitySearch:
         sharpest, until = bend[at, column], at + 2
         slope = np.fmax(np.abs(values[1] - values[0]), np.abs(values[-1] - values[-2])) / (points[1] - points[0])
         rounding = self.precision * (np.abs(values[at + 1, column]) + np.abs(points[0]) * slope)
-        bent = (sharpest > _NOISE_FACTOR * rounding) | np.isinf(sharpest)
+        bent = (sharpest > FEW_ULPS * rounding) | np.isinf(sharpest)
         if edge.any():
             finite = np.isfinite(values)
             ends = (finite[1:] != finite[:-1]).argmax(axis=0)

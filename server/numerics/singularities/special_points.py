@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences, finite_rise
 from ..formatting.numbers import simplest_number
-from ..tolerance import ALIKE_SHARE, CLEARLY, SIMILAR
+from ..tolerance import ALIKE_SHARE, CLEARLY, FEW_ULPS, MANY_ULPS, NEGLIGIBLE, SIMILAR
 from .candidates import SingularityCandidates, SingularitySearch
 
 _RATIO, _SCALES = 4.0, 21  # sample: the distances from the place: each a quarter of the one before, over twelve decades
@@ -21,14 +21,11 @@ _FINEST = 4  # pattern: what holds over this many of the finest steps, a factor 
 _POLE_RATIO = 0.95
 # pattern: at a cusp the slope grows by at least this factor with every step; x log x is the slowest case.
 _CUSP_RATIO = 1.03
-_MIN_STEP = 64.0  # ulps: a step counts above this many units of rounding
 SingularityKind = Literal["kink", "cusp", "jump", "pole"]
 _ROUNDINGS = 512.0  # ulps: the height of a jump, in roundings of the values towards it
-_UNSEEN_CROWDED = 1e-3  # bound: among many suspects a jump below this fraction of the rise is taken for rounding
 # pattern: at a kink the one-sided slopes stay constant over three fourfold reductions of the distance, to this fraction
 # of its angle; and at smaller distances the angle is at least this fraction of it.
 _PLATEAU, _CONSTANT, _MIN_ANGLE = 3, 0.2, 0.6
-_NOISE_FACTOR = 8.0  # ulps: rounding may be this many times the expected one
 _MIN_ULPS = 32  # ulps: the least such distance, in units in the last place of x
 _CROWD = 6  # pattern: with more suspects than this within a cell on either side, small jumps are taken for rounding
 
@@ -74,7 +71,7 @@ class Approaches:
 
     @cached_property
     def _significant(self) -> Mask:
-        return (np.abs(self.steps) > _MIN_STEP * self.rounding) & self.fine[1:]
+        return (np.abs(self.steps) > MANY_ULPS * self.rounding) & self.fine[1:]
 
     @cached_property
     def diverges(self) -> Mask:
@@ -119,7 +116,7 @@ def classify_singularities(
     nothing is visible; where special points are ``crowded``, small jumps are taken for rounding.
     """
     pole, cusp = (np.logical_or(*around.sides(each)) for each in (around.diverges, around.vertical))
-    jump = _is_jump(here, around, np.where(crowded, _UNSEEN_CROWDED, ALIKE_SHARE) * rise)
+    jump = _is_jump(here, around, np.where(crowded, NEGLIGIBLE, ALIKE_SHARE) * rise)
     kink, scale = _is_kink(around, visible)
     kinds: tuple[tuple[SingularityKind, Mask], ...] = (("pole", pole), ("jump", jump), ("cusp", cusp), ("kink", kink))
     return [next((kind for kind, holds in kinds if holds[i]), None) for i in range(here.size)], scale
@@ -141,7 +138,7 @@ def _is_kink(around: Approaches, visible: float) -> tuple[Mask, NDArray[np.intp]
     """Whether the one-sided slopes differ by an angle that stays as the distance shrinks, and down to which scale."""
     slopes, (below, above) = around.sides(around.slopes), around.sides(around.rounding)
     turn = np.abs(slopes[:, 1] - slopes[:, 0])
-    noise = _NOISE_FACTOR * (below + above) / np.abs(consecutive_differences(around.sides(around.points)[:, 1]))
+    noise = FEW_ULPS * (below + above) / np.abs(consecutive_differences(around.sides(around.points)[:, 1]))
     resolved, scales = around.sides(around.fine)[1:, 1], turn.shape[0]
     angles = np.where(resolved, turn + 4 * noise, np.inf)[::-1]
     smallest = np.minimum.accumulate(angles, axis=0)[::-1]
@@ -165,7 +162,7 @@ def kink_position(x: float, width: float, around: Approaches, place: int, scale:
     off = around.points[scale + 1, sides] - x
     at_left, at_right = (float(each) for each in around.values[scale + 1, sides] - (left, right) * off)
     shift = (at_right - at_left) / (left - right)
-    doubt = 2 * _NOISE_FACTOR * float(around.rounding[place] + around.rounding[other]) / abs(right - left)
+    doubt = 2 * FEW_ULPS * float(around.rounding[place] + around.rounding[other]) / abs(right - left)
     doubt += 2 * float(np.spacing(np.abs(around.points[0, other])))
     if not (abs(shift) <= width and doubt < width):
         return x, width

@@ -18,7 +18,7 @@ from ...runtime.section import Section
 from ..curve.curve import measure_curve, remeasure_doubtful
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
 from ..sampling.grid import Grid, grid_rows
-from ..tolerance import ALIKE_SHARE, SMALL
+from ..tolerance import ALIKE_SHARE, MANY_ULPS, SMALL
 
 _Outcome = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
 
@@ -26,7 +26,6 @@ _POINTS, _POINTS_ONE_BY_ONE = 41, 3  # budget: the points along each line, and o
 # sample: how far from the real axis one line runs, where along it the other crosses, and how far that reaches: shares
 # of the range, and at most _MAX_OFFSET.
 _ASIDE, _CROSSING, _HEIGHT, _MAX_OFFSET = 0.23, 0.38, 0.5, 2.0
-_ULPS = 64  # ulps: the last places of the larger part, real or imaginary, that the smaller may have lost
 _MIN_JUDGED = 0.5  # pattern: where fewer of the points could be judged, no answer is given
 
 _Part = Literal["real", "imag"]
@@ -98,7 +97,7 @@ def study_complex(section: Section, grid: Grid) -> ComplexStudy:
     if judged.mean() < _MIN_JUDGED:
         return ComplexStudy("undecided")
     # A small part of a large number has lost places that the large part has not.
-    slack = {line: _ULPS * EPSILON * max(slices[part, line].height for part in _PARTS) for line in _LINES}
+    slack = {line: MANY_ULPS * EPSILON * max(slices[part, line].height for part in _PARTS) for line in _LINES}
     for answer, signs in _SIGNS.items():
         if all(each.near(signs[key], slack[key[1]])[each.judged].all() for key, each in slices.items()):
             return ComplexStudy(answer)

@@ -13,15 +13,15 @@ from ..differentiation import finite_differences as ladder
 from ..differentiation.finite_differences import Ladder, PointKind, Slopes
 from ..differentiation.noise import moving_maximum, noise_along, noise_probes
 
-# pattern: the number of steps over which a law is fitted, and the least ratio of error to noise (a bound).
-_MIN_STEPS, _MIN_SIGNAL = 8, 30.0
+# sample: the number of steps over which a law is fitted, and of the smallest, at which only rounding error is left;
+# bound: the least ratio of error to noise.
+_STEPS, _MIN_SIGNAL = 8, 30.0
 # pattern: the largest deviation from the line (in natural logarithms), and the least order.
 _MAX_DEVIATION, _MIN_ORDER = 0.15, 0.5
 _Kind = Literal["smooth", "kink", "cusp", "jump", "pole", "edge", "unresolved", "no value"]
 # sample: each fourth step is an eighth, as in the finer ladder: 65 of them lead from 0.3 of the range to 1e-15 of it.
 _WIDEST, _EVERY, _COUNT = 0.3, 4, 65
 _STEP_SHARES = ladder.FINE_RATIO ** (-np.arange(_COUNT) / _EVERY)
-_TAIL = 8  # pattern: at so many of the smallest steps only rounding error is left
 _KINDS: tuple[_Kind, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")  # in the order of PointKind
 
 
@@ -43,10 +43,10 @@ def fit_power_law(steps: Array, error: Array, noise: Array) -> PowerLaw | None:
     None where too few consecutive steps are, or where they do not lie on a line.
     """
     signal = (error > _MIN_SIGNAL * noise).astype(int)
-    runs = np.flatnonzero(np.convolve(signal, np.ones(_MIN_STEPS, int), "valid") == _MIN_STEPS)
+    runs = np.flatnonzero(np.convolve(signal, np.ones(_STEPS, int), "valid") == _STEPS)
     if not runs.size:
         return None
-    rows = slice(int(runs[-1]), int(runs[-1]) + _MIN_STEPS)
+    rows = slice(int(runs[-1]), int(runs[-1]) + _STEPS)
     log_step, log_error = np.log(steps[rows]), np.log(error[rows])
     height, order = np.polynomial.polynomial.polyfit(log_step, log_error, 1).tolist()
     straight = float(np.abs(height + order * log_step - log_error).max()) <= _MAX_DEVIATION
@@ -193,7 +193,7 @@ def _point_kind(slopes: Slopes, y: float, noisy: bool) -> _Kind:
 
 def _turns_back(values: Array, rounding: float) -> bool:
     """Whether the values go up and down again as the point is approached: at a kink or a jump they do not."""
-    steps = np.diff(values[-2 * _TAIL :])
+    steps = np.diff(values[-2 * _STEPS :])
     return bool((steps > _MIN_SIGNAL * rounding).any() and (steps < -_MIN_SIGNAL * rounding).any())
 
 
@@ -229,7 +229,7 @@ def _ladder_steps(slopes: Slopes) -> tuple[float, ...]:
 def _floor(values: Array) -> float:
     """What the smallest steps show."""
     finite = values[np.isfinite(values)]
-    return float(np.median(finite[-_TAIL:])) if finite.size else 0.0
+    return float(np.median(finite[-_STEPS:])) if finite.size else 0.0
 
 
 def _smallest_error(steps: Array, error: Array, rounding: Array) -> LeastError | None:

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Mask, evenly_chosen, largest_magnitude
 from ..differentiation.finite_differences import PointKind, Slopes
-from ..tolerance import NEARLY_ALL
+from ..tolerance import NEARLY_ALL, NEGLIGIBLE
 from .axes import PlaneGrid
 
-# pattern: at a kink line the slope turns this many times as much as beside it, and by this share of the largest slope.
-_PROMINENCE, _MIN_TURN = 8.0, 1e-3
+_PROMINENCE = 8.0  # pattern: at a kink line the slope turns this many times as much as beside it
 # budget: steps of the bisection between two points, and the most kinks or jumps located along each axis.
 _BISECTIONS, _MAX_LINES, _MAX_LINES_EXPENSIVE = 24, 512, 24
 # sample: the distance from a kink, as a share of the grid step, at which its one-sided slopes are compared.
@@ -100,7 +99,7 @@ def _turning_cells(values: Array, slope: Array, at: Array) -> tuple[Mask, float]
         return np.zeros((len(values), values.shape[1] - 1), bool), 0.0
     mean = np.diff(values, axis=1) / np.diff(at, axis=1)
     turn, rise = np.abs(np.diff(slope, axis=1)), np.abs(mean - (slope[:, :-1] + slope[:, 1:]) / 2)
-    least = _MIN_TURN * max(largest_magnitude(slope), largest_magnitude(mean))
+    least = NEGLIGIBLE * max(largest_magnitude(slope), largest_magnitude(mean))
     return _stands_out(turn, least) | _stands_out(rise, least), least
 
 

@@ -24,26 +24,20 @@ from ..curve.curve import Curve, nan_outside_domain, scatter_along
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation, differences_at_rows
 from ..curve.integral_check import IntegralCheck
-from ..differentiation.confirmation import (
-    CLEAR,
-    SHARE_SEEN,
-    Closeness,
-    Dispute,
-    confirmed,
-    slopes_seen_closely,
-)
+from ..differentiation.confirmation import CLEAR, Closeness, Dispute, confirmed, slopes_seen_closely
 from ..differentiation.fine_structure import contradicted, returned_for, wavers
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.noise import moving_maximum
 from ..differentiation.scatter import most_explained
+from ..sampling.grid import LOOKED_AT_CLOSER
 from ..status import Status
-from ..tolerance import ALIKE_SHARE, SIMILAR, Allowed
+from ..tolerance import ALIKE_SHARE, NEGLIGIBLE, SIMILAR, Allowed
 from .cell_judge import off_by_a_factor
 from .slope_judge import Statuses
 
 # budget: at most so many of the rows that differ are looked at closer, fewer where each point costs a call of its own;
 # the others follow the nearest of them. And of a cell so many parts, the worst of which is divided again so often.
-_MOST_CONFIRMED, _MOST_CELLS, _MOST_CONFIRMED_ALONE, _PARTS, _PARTS_ALONE, _LEVELS = 32, 150, 3, 16, 4, 3
+_MOST_CELLS, _MOST_CONFIRMED_ALONE, _PARTS, _PARTS_ALONE, _LEVELS = 150, 3, 16, 4, 3
 # pattern: a cell differs inside if so many of its parts do, and what is in doubt if a quarter of them does.
 _MIN_PARTS, _MIN_PARTS_IN_DOUBT = 2, 4
 _NEARBY = 25  # sample: among so many rows on either side it is seen how far rounding moves x
@@ -169,7 +163,7 @@ def _differs_in_doubt(evaluation: Evaluation, closeness: Closeness, x: Array, ex
     returned, differs = returned_for(evaluation.section, evaluation.grad_output)(x), np.zeros(x.size, bool)
     slope = slopes_seen_closely(closeness, x, returned)
     distance: Array = np.where(slope == 0, np.nan, np.abs(returned - slope))  # a step is flat
-    far = distance > np.maximum(2 * SHARE_SEEN * np.abs(returned), explained / abs(evaluation.grad_output))
+    far = distance > np.maximum(2 * NEGLIGIBLE * np.abs(returned), explained / abs(evaluation.grad_output))
     dispute = Dispute(x[far], returned[far], distance[far])
     differs[far] = contradicted(
         closeness, evaluation.section, evaluation.grad_output, dispute, confirmed(closeness, dispute)
@@ -236,7 +230,7 @@ def _disputed_parts(
     return edges, worst, against
 
 
-def _some_of(disputed: NDArray[np.intp], evaluation: Evaluation, most: int = _MOST_CONFIRMED) -> NDArray[np.intp]:
+def _some_of(disputed: NDArray[np.intp], evaluation: Evaluation, most: int = LOOKED_AT_CLOSER) -> NDArray[np.intp]:
     """As many of these as there is time to look at closer."""
     most = most if evaluation.section.stacked else _MOST_CONFIRMED_ALONE
     return evenly_chosen(disputed, most)

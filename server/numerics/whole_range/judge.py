@@ -21,7 +21,8 @@ from ..differentiation.confirmation import Closeness, Dispute, confirmed
 from ..differentiation.fine_structure import contradicted
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
-from ..tolerance import REMARK_SHARE, SIMILAR, SMALL, Leeway, tolerance_for
+from ..sampling.grid import FEW_POINTS
+from ..tolerance import FEW_ULPS, REMARK_SHARE, SIMILAR, SMALL, Leeway, tolerance_for
 from .relative_steps import (
     RelativeStepSlopes,
     forward_within,
@@ -32,7 +33,7 @@ from .relative_steps import (
 )
 
 # budget: the points where each costs a call of its own: few if a call takes these seconds, else the most.
-_MIN_ALONE, _MAX_ALONE, _SECONDS = 12, 36, 2e-3
+_MAX_ALONE, _SECONDS = 36, 2e-3
 # bound: the tolerance, relative to slopes here and around, by bytes of the dtype; else ulps. Only gross errors count.
 _TOLERANCE, _ULPS = {8: 1e-6, 4: 1e-3}, 16.0
 # bound: closer to 0 than this, cancellation makes forward and backward unreliable; in float64, and as the root of the
@@ -46,7 +47,7 @@ _OSCILLATING, _IN_A_ROW, _MIN_OSCILLATING = 0.02, 3, 0.1
 _ORDINARY_POWER, _MAX_ORDINARY = 0.25, 1e6
 # bound: values that differ little from those in double precision, or by some last places, allow for a gradient that is
 # off by a multiple of it over |x|.
-_DEVIATION, _LAST_ULPS = 4.0, 8.0
+_DEVIATION = 4.0
 # budget: so many of the differing points are evaluated again one by one; and the relative tolerance of that.
 _REPEATED, _REPEAT_RTOL = 4, 1e-2
 # sample: the number of steps, from this fraction of |x|, or from this width where x is small, down to some last places.
@@ -124,7 +125,7 @@ def _points(section: Section, grad_output: float, reach: DomainReach) -> Array:
     x = at_most(_MAX_ALONE)
     near_zero = x[x.size // 2 :][:1]
     slow = x.size and estimated_seconds(partial(section.backward, near_zero, grad_output)) >= _SECONDS
-    return at_most(_MIN_ALONE) if slow else x
+    return at_most(FEW_POINTS) if slow else x
 
 
 @lru_cache(maxsize=8)
@@ -166,10 +167,10 @@ def with_bounds(found: RangeMeasurements, largest_gradient: float, seen: float =
     deviation[~np.isfinite(deviation)] = 0.0
     height = finite_numbers(np.abs(measured.y), infinity=0.0)
     deviation = moving_maximum(deviation, 2)
-    rounding = abs(grad_output) * np.maximum(_DEVIATION * deviation, _LAST_ULPS * eps) * height / size
+    rounding = abs(grad_output) * np.maximum(_DEVIATION * deviation, FEW_ULPS * eps) * height / size
     # A forward that rounds on its way is off by more than its last places, and the slope with it.
     lost = lost_to_double(section, found.reference, x, grad_output, found.analytical)
-    rounding = np.maximum(rounding, np.where(deviation > _LAST_ULPS * eps, lost, 0.0))
+    rounding = np.maximum(rounding, np.where(deviation > FEW_ULPS * eps, lost, 0.0))
     sizes = finite_numbers(np.abs(found.values) + np.abs(measured.y), infinity=0.0)
     unlike = np.abs(found.values - measured.y) > SMALL * largest_further_in(x, sizes)
     return replace(found, rounding=rounding, scale=scale, unlike=unlike, seen=seen)
