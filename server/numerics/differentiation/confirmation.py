@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, Mask, at_rows
-from ..tolerance import FEW_ULPS, NEGLIGIBLE, SIMILAR
+from ..tolerance import CLEARLY, FEW_ULPS, NEGLIGIBLE, SIMILAR
 
 # budget: steps on either side of each point, from the least that can tell to the widest; sample: their ratio.
 _SCALES, _LEAST_RATIO, _MOST_RATIO = 26, 2.0, 10.0
@@ -23,9 +23,9 @@ _BLUR_POINTS = 25  # budget: the numbers looked at that a short dtype hardly tel
 _ULPS = 4.0  # ulps: forward's rounding, of its value and of what it makes of a rounded x
 CLEAR = 16.0  # bound: at the least step, the two slopes are this many times as far apart as rounding explains
 _APART = 2.0  # bound: what contradicts both by more than so many times that supports neither
-# ulps: a piece this narrow, as a share of the numbers in sight, may be a step of float32; pattern: and is one if beyond
-# it the slope changes by more than so many times as much as a curve would that has changed by so much before.
-FLOAT32_STEP, _GRADUAL = 2.0**-21, 5.0
+# ulps: a piece this narrow, as a share of the numbers in sight, may be a step of float32; and is one if beyond it the
+# slope changes by clearly more than that of a curve would that has changed by so much before.
+FLOAT32_STEP = 2.0**-21
 _THREE_SCALES = 2.5  # ulps: so many times the rounding of a value is in a slope without curvature, times its step
 _AGREEING = 3  # pattern: so many scales on which it is straight, and all of those, agree about what may be rounding
 # bound: steps of forward up to this share of its size may be the rounding of float32, and no shape of its own.
@@ -200,7 +200,7 @@ def _is_no_step(closeness: Closeness, seen: _Seen, vague: Mask) -> Mask:
     last = len(vague) - 1 - vague[::-1].argmax(axis=0)
     n, after = np.arange(last.size), np.minimum(last + 1, len(vague) - 1)
     ratio = seen.runs[0, 1] / seen.runs[0, 0]
-    gradual = seen.changes[after, n] <= _GRADUAL * ratio**2 * seen.changes[last, n]
+    gradual = seen.changes[after, n] <= CLEARLY * ratio**2 * seen.changes[last, n]
     return wide | gradual | np.isfinite(seen.slopes[0, after, n]) | np.isnan(seen.changes[after, n])
 
 

@@ -28,7 +28,6 @@ _PIECES = 64  # budget: so many pieces of forward around x are compared with wha
 # bound: on a staircase most rise as returned. They are so small a share of the least step that rounding could hide
 # what is disputed, at its bound, but hardly ever does.
 _STAIR = 1 / 16
-_JUMP = 2.0  # pattern: where one piece is off by more than so many times as much as all others together, forward jumps
 _FLOAT32_STEPS = 1, 2, 4, 8, 16, 32  # sample: windows are so many steps of float32 wide
 
 
@@ -114,7 +113,7 @@ def _follows_over_float32(closeness: Closeness, returned_at: Forward, dispute: D
     places = (np.arange(_PIECES) + 0.5) / (_PIECES / 2) - 1
     weights = (1 - places**2) / (1 - places**2).sum()  # of least squares: a step at an end counts for nothing
     left = around.slopes - around.means
-    left[np.abs(left) > _JUMP * (np.abs(left).sum(axis=0) - np.abs(left))] = 0.0
+    left[2 * np.abs(left) > np.abs(left).sum(axis=0)] = 0.0  # where forward jumps: off by more than all others together
     off, mean = (np.abs(weights @ each).reshape(width.shape) for each in (left, around.means))
     # Where a wave averages to nothing, so does what is wrong by a share of it.
     share = np.minimum(mean / np.abs(dispute.returned), 1.0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, FLOAT32_BITS, Array, Forward, consecutive_differences, mantissa_bits
-from ..tolerance import MANY_ULPS, SIMILAR
+from ..tolerance import CLEARLY, MANY_ULPS, SIMILAR
 
 PROBED_PLACES = 24  # budget: the most places that are probed
 # sample: the distance of the fine and of the coarse probes, as fractions of the visible range; and the least of both,
@@ -23,8 +23,6 @@ _TINY = 1e-300  # unit: stands for no noise, as 0 has no logarithm
 _MAX_SHARE = 0.05  # bound: noise is at most this share of the rise of the curve
 _SMOOTHING = 1  # bound: the noise of a place is the largest within this many probed places of it
 _FEW_STEPS = 0.5  # pattern: values that change at fewer than this share of the steps are a staircase
-# pattern: coarse probes this many times noisier than the fine ones show rounding that the fine ones miss.
-_COARSE_EXCESS = 8.0
 # pattern: a step above this fraction of the rise, and this many times the next largest, is a jump between two probes.
 _JUMP, _JUMP_RATIO = 1e-4, 100.0
 ROUNDING_STEP = 1e-12  # bound: steps up to this size may be the rounding of a larger intermediate result
@@ -117,7 +115,7 @@ def noise_level(close: Array, less_close: Array, *, gross: float = math.inf, ste
     """
     fine = _rms(close, FINE_PROBES, gross, step)
     coarse = _rms(less_close, COARSE_PROBES, gross, step, growing=True)
-    return np.where(coarse > _COARSE_EXCESS * fine, coarse, np.where(coarse > 0, (fine + coarse) / 2, fine))
+    return np.where(coarse > CLEARLY * fine, coarse, np.where(coarse > 0, (fine + coarse) / 2, fine))
 
 
 def noise_near(forward: Forward, places: Array, span: float) -> Array:

@@ -30,8 +30,6 @@ _MIN_WIDTH, _MIN_WIDTH_EXPENSIVE = 1e-13, 1e-7  # budget: in cells, the width do
 # share of an interval around where they cross.
 _SIDE, _CROSSING_WIDTH = 32, 1e-8
 _SMOOTH = 1 / 10  # pattern: a smooth bend loses sharpness to this fraction on a grid a hundred times finer
-# pattern: a jump becomes at least this many times sharper in the first pass, if jumps alone are looked for.
-_JUMP_GAIN = 6.0
 
 
 @dataclass(frozen=True)
@@ -272,7 +270,7 @@ class SingularitySearch:
         points = _subdivide(found.low, found.high, parts)
         finer = self._grids(points, self.values(points))
         inside = find_candidates(finer, np.empty(0))
-        before, least = found.sharp[inside.column], _JUMP_GAIN if self.jumps_only and parts == _PARTS else _SMOOTH
+        before, least = found.sharp[inside.column], CLEARLY if self.jumps_only and parts == _PARTS else _SMOOTH
         inside = inside.at((inside.sharp >= least * before) | np.isinf(before))
         return (inside if inside.low.size <= _MAX_POINTS else inside.sharpest(0)), finer
 

@@ -23,9 +23,9 @@ _POLE_RATIO = 0.95
 _CUSP_RATIO = 1.03
 SingularityKind = Literal["kink", "cusp", "jump", "pole"]
 _ROUNDINGS = 512.0  # ulps: the height of a jump, in roundings of the values towards it
-# pattern: at a kink the one-sided slopes stay constant over three fourfold reductions of the distance, to this fraction
-# of its angle; and at smaller distances the angle is at least this fraction of it.
-_PLATEAU, _CONSTANT, _MIN_ANGLE = 3, 0.2, 0.6
+# pattern: at a kink the one-sided slopes are alike over three fourfold reductions of the distance; and at smaller
+# distances the angle is at least this fraction of it.
+_PLATEAU, _MIN_ANGLE = 3, 0.6
 _MIN_ULPS = 32  # ulps: the least such distance, in units in the last place of x
 _CROWD = 6  # pattern: with more suspects than this within a cell on either side, small jumps are taken for rounding
 
@@ -145,7 +145,7 @@ def _is_kink(around: Approaches, visible: float) -> tuple[Mask, NDArray[np.intp]
     constant = resolved & (turn > 4 * noise) & (turn > ALIKE_SHARE * visible) & (smallest >= _MIN_ANGLE * turn)
     for back in range(1, _PLATEAU + 1):
         change = np.abs(slopes[_PLATEAU:] - slopes[_PLATEAU - back : scales - back]).max(axis=1)
-        constant[_PLATEAU:] &= change < _CONSTANT * turn[_PLATEAU:]
+        constant[_PLATEAU:] &= change < SIMILAR * turn[_PLATEAU:]
     constant[:_PLATEAU] = False
     finest = scales - 1 - constant[::-1].argmax(axis=0)
     return constant.any(axis=0) & around.sides(around.there).all(axis=0), finest

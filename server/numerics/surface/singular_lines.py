@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Mask, evenly_chosen, largest_magnitude
 from ..differentiation.finite_differences import PointKind, Slopes
-from ..tolerance import NEARLY_ALL, NEGLIGIBLE
+from ..tolerance import CLEARLY, NEARLY_ALL, NEGLIGIBLE
 from .axes import PlaneGrid
 
-_PROMINENCE = 8.0  # pattern: at a kink line the slope turns this many times as much as beside it
 # budget: steps of the bisection between two points, and the most kinks or jumps located along each axis.
 _BISECTIONS, _MAX_LINES, _MAX_LINES_EXPENSIVE = 24, 512, 24
 # sample: the distance from a kink, as a share of the grid step, at which its one-sided slopes are compared.
@@ -106,4 +105,4 @@ def _turning_cells(values: Array, slope: Array, at: Array) -> tuple[Mask, float]
 def _stands_out(size: Array, least: float) -> Mask:
     """What is many times as large as on either side of it."""
     padded = np.pad(size, ((0, 0), (1, 1)))
-    return (size > least) & (size > _PROMINENCE * padded[:, :-2]) & (size > _PROMINENCE * padded[:, 2:])
+    return (size > least) & (size > CLEARLY * padded[:, :-2]) & (size > CLEARLY * padded[:, 2:])

@@ -23,7 +23,7 @@ from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import LEVELS, Ladder, PointKind, Slopes
 from ..formatting.numbers import simplest_number
 from ..status import Status
-from ..tolerance import CLEARLY, Allowed
+from ..tolerance import CLEARLY, SMALL, Allowed
 from .point_judge import Comparison, judge_returned
 from .slope_judge import error_band
 
@@ -37,7 +37,6 @@ _NARROW = 2e-9  # bound: the width down to which a bracket is narrowed, as a sha
 # where it is clear, if it grows with the distance from the edge, with the square or with the cube of it.
 _REACH, _MOST_REACH = 2.0, 2.0  # bound: of that no more is believed than so many cells
 _ULPS = 2.0  # ulps: a Function may miss the number at which it is to change by so many
-_LEAP = 1e-3  # pattern: a difference that leaps over zero keeps at least this share of its size beside it
 
 
 def locate_edges(evaluation: Evaluation, curve: Curve, comparison: Comparison, allowed: Allowed) -> Comparison:
@@ -167,7 +166,7 @@ def _narrowed(difference: _Difference, brackets: _Brackets) -> Array:
     rounding = _rounding(evaluation) * np.abs(wrong)
     towards = np.sign(wrong - other)
     windows = np.sort(np.column_stack((other - towards * (reach + rounding), wrong + towards * rounding)))
-    windows[brackets.crosses & (np.abs(opposite) > _LEAP * np.abs(known.off[brackets.other]))] = np.nan
+    windows[brackets.crosses & (np.abs(opposite) > SMALL * np.abs(known.off[brackets.other]))] = np.nan
     return windows
 
 
