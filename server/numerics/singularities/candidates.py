@@ -246,8 +246,8 @@ class SingularitySearch:
             found = self._refined(found, grid, known)
         if not found.low.size:
             return found
-        found, inside = self._still_sharp(found.sharpest(_MAX_POINTS if self.cheap else _MAX_POINTS_EXPENSIVE))
-        return self._narrow(found, inside) if found.low.size else found
+        found = self._still_sharp(found.sharpest(_MAX_POINTS if self.cheap else _MAX_POINTS_EXPENSIVE))
+        return self._narrow(found) if found.low.size else found
 
     def _grids(self, x: Array, y: Array) -> CandidateGrids:
         return CandidateGrids(x, y, self.precision, self.rise, self.visible)
@@ -264,36 +264,32 @@ class SingularitySearch:
             return found
         return found.at((found.high < low) | (found.low > high)).and_also(finer)
 
-    def _still_sharp(self, found: SingularityCandidates) -> tuple[SingularityCandidates, CandidateGrids]:
-        """The suspects inside the intervals, if still sharp on a finer grid, and that grid."""
+    def _still_sharp(self, found: SingularityCandidates) -> SingularityCandidates:
+        """The suspects inside the intervals, if still sharp on a finer grid."""
         parts = self._part_count(found.low.size, _PARTS, _PARTS_EXPENSIVE)
         points = _subdivide(found.low, found.high, parts)
-        finer = self._grids(points, self.values(points))
-        inside = find_candidates(finer, np.empty(0))
+        inside = find_candidates(self._grids(points, self.values(points)), np.empty(0))
         before, least = found.sharp[inside.column], CLEARLY if self.jumps_only and parts == _PARTS else _SMOOTH
         inside = inside.at((inside.sharp >= least * before) | np.isinf(before))
-        return (inside if inside.low.size <= _MAX_POINTS else inside.sharpest(0)), finer
+        return inside if inside.low.size <= _MAX_POINTS else inside.sharpest(0)
 
-    def _narrow(self, found: SingularityCandidates, grid: CandidateGrids) -> SingularityCandidates:
+    def _narrow(self, found: SingularityCandidates) -> SingularityCandidates:
         """Each interval, repeatedly cut down to the two parts between which forward bends most.
 
         An interval whose bend is below the rounding stays as it is. At a kink the lines on its two sides cross, and so
-        it is looked for right beside their crossing first, that of the lines in the ``grid`` where there are but kinks.
+        it is looked for right beside their crossing first.
         """
         parts = self._part_count(found.low.size, _LATER_PARTS, _LATER_PARTS_EXPENSIVE)
         low, high, column = found.low, found.high, np.arange(found.low.size)
         narrowest = np.full(low.size, self.cell * (_MIN_WIDTH if self.cheap else _MIN_WIDTH_EXPENSIVE))
         start, stop, guessed, tried = low, high, np.zeros(low.size, bool), found.edge
-        points, values = grid.x[:, found.column], grid.y[:, found.column]
-        known = len(points) > _LATER_PARTS and self._shows_kinks(found, points, values)
-        for turn in range(_PASSES):
+        for _ in range(_PASSES):
             wide = high - low > np.maximum(narrowest, 4 * np.spacing(np.maximum(np.abs(low), np.abs(high))))
             if not wide.any():
                 break
-            if turn or not known:
-                points = _subdivide(start, stop, parts)
-                values = self.values(points)
-            at, until, _, bent = self._sharpest(points, values, found.edge)
+            points = _subdivide(start, stop, parts)
+            values = self.values(points)
+            at, until, bent = self._sharpest(points, values, found.edge)
             bent &= wide
             if not (bent | guessed & wide).any():
                 break
@@ -304,26 +300,14 @@ class SingularitySearch:
                 crossing, angle, rounding, curved = self._crossing(points, values, at, until)
                 # Cut into as many parts again, it is to bend more than rounding in one of them: no narrower one does.
                 least = parts * FEW_ULPS * rounding / angle
-                width = _CROSSING_WIDTH * (high - low) / (parts / 2 if known else 1) + least + curved / angle
-                narrowest = np.maximum(narrowest, least / 4) if known else narrowest
+                width = _CROSSING_WIDTH * (high - low) + least + curved / angle
                 guessed &= (crossing - width > low) & (crossing + width < high)
                 tried = tried | guessed
                 start, stop = np.where(guessed, crossing - width, low), np.where(guessed, crossing + width, high)
         return SingularityCandidates(low, high, found.edge, found.sharp, found.column)
 
-    def _shows_kinks(self, found: SingularityCandidates, points: Array, values: Array) -> bool:
-        """Whether in each column forward bends most in the interval that was found, by no more than its lines do."""
-        column = np.arange(found.low.size)
-        at, until, bend, bent = self._sharpest(points, values, found.edge)
-        inside = bent & ~found.edge & (points[at, column] >= found.low) & (points[until, column] <= found.high)
-        return bool(inside.all()) and bool(
-            (bend <= 2 * (points[1] - points[0]) * self._crossing(points, values, at, until)[1]).all()
-        )
-
-    def _sharpest(
-        self, points: Array, values: Array, edge: Mask
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp], Array, Mask]:
-        """The points between which each column bends most, or its domain ends; how much; is that more than rounding."""
+    def _sharpest(self, points: Array, values: Array, edge: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
+        """The points between which each column bends most, or its domain ends; is that more than rounding."""
         column = np.arange(points.shape[1])
         bend = _local_bend(values)
         at = bend.argmax(axis=0)
@@ -336,7 +320,7 @@ class SingularitySearch:
             ends = (finite[1:] != finite[:-1]).argmax(axis=0)
             at, until = np.where(edge, ends, at), np.where(edge, ends + 1, until)
             bent |= edge
-        return at, until, sharpest, bent
+        return at, until, bent
 
     def _crossing(
         self, points: Array, values: Array, at: NDArray[np.intp], until: NDArray[np.intp]
