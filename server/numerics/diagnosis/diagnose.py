@@ -17,7 +17,6 @@ from .masked import not_finite, partly_right, reversed_mask, wrong_mask
 from .nonlinear import nonlinear
 from .offset import added_term, float32_rounding, low_precision
 from .scaled import (
-    bare_exponential,
     constant_factor,
     constant_response,
     exponential_factor,
@@ -41,9 +40,8 @@ _HYPOTHESES: tuple[Callable[[Evidence], Story | None], ...] = (
     wrong_mask,
     reversed_mask,
     swapped_inputs,
-    bare_exponential,
-    factor_of_x,
     exponential_factor,
+    factor_of_x,
     learned_step,
     added_term,
     low_precision,

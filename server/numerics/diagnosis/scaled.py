@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ...protocol.listed import listed
 from ...protocol.question import element_names
-from ...runtime.arrays import Array, Mask, evenly_chosen
+from ...runtime.arrays import Array, evenly_chosen
 from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
@@ -136,53 +136,29 @@ def factor_of_x(data: Evidence) -> Story | None:
     return None
 
 
-def bare_exponential(data: Evidence) -> Story | None:
-    """Hypothesis: the slope times an exponential of x that is not y, and nothing else."""
-    found = _exponential(data)
-    if found is None or found.constant != "1":
-        return None
-    is_y = np.abs(data.values - np.exp(np.abs(found.rate) * data.x)) <= ALIKE_SHARE * np.abs(data.values)
-    return None if is_y[data.judged].all() else found.story(data)
-
-
 def exponential_factor(data: Evidence) -> Story | None:
-    """Hypothesis: the slope times a multiple of an exponential of x."""
-    found = _exponential(data)
-    return found.story(data) if found else None
-
-
-@dataclass(frozen=True)
-class _Exponential:
-    """A factor exp(``rate`` x) times a ``constant`` as it is written, which is that of its inverse where it falls."""
-
-    rate: float
-    constant: str
-    exceptions: Mask
-
-    def story(self, data: Evidence) -> Story:
-        """What is said of it."""
-        factor = _product(self.constant, f"exp({_product(format_number(abs(self.rate)), data.names.wrt)})")
-        at = data.everywhere(self.exceptions)
-        if self.rate > 0:
-            return data.tell("extra factor", factor=factor, where=at)
-        return data.tell("missing factor", factor=factor, where=at, missing=_missing(factor, data))
-
-
-def _exponential(data: Evidence) -> _Exponential | None:
+    """Hypothesis: the slope times a multiple of an exponential of x that is not y."""
     rows = data.moving & (data.returned != 0) & np.isfinite(data.returned)
     if np.count_nonzero(rows) < MANY_ROWS:
         return None
     x, ratio = data.x[rows], (data.returned / data.slope)[rows]
-    rate, shift = np.polyfit(x, np.log(np.abs(ratio)), 1, w=np.abs(data.slope[rows]))
-    near = simplest_number(rate - ALIKE_SHARE * abs(rate), rate + ALIKE_SHARE * abs(rate))
-    if abs(near) * np.ptp(x) < SMALL or near != float(f"{near:.3g}"):
+    fitted, shift = np.polyfit(x, np.log(np.abs(ratio)), 1, w=np.abs(data.slope[rows]))
+    rate = simplest_number(fitted - ALIKE_SHARE * abs(fitted), fitted + ALIKE_SHARE * abs(fitted))
+    if abs(rate) * np.ptp(x) < SMALL or rate != float(f"{rate:.3g}"):
         return None
-    constant, within = data.typical(ratio * np.exp(-near * x))
-    exceptions = data.exceptions(constant * np.exp(near * data.x)) if constant and np.isfinite(shift) else None
+    y = data.values[rows]
+    if (np.abs(y - np.exp(abs(rate) * x)) <= ALIKE_SHARE * np.abs(y)).all():
+        return None
+    constant, within = data.typical(ratio * np.exp(-rate * x))
+    exceptions = data.exceptions(constant * np.exp(rate * data.x)) if constant and np.isfinite(shift) else None
     if exceptions is None:
         return None
-    written = format_measured(*(_inverse(constant, within) if near < 0 else (constant, within)))
-    return _Exponential(near, written, exceptions)
+    written = format_measured(*(_inverse(constant, within) if rate < 0 else (constant, within)))
+    factor = _product(written, f"exp({_product(format_number(abs(rate)), data.names.wrt)})")
+    if rate > 0:
+        return data.tell("extra factor", factor=factor, where=data.everywhere(exceptions))
+    missing = _missing(factor, data)
+    return data.tell("missing factor", factor=factor, where=data.everywhere(exceptions), missing=missing)
 
 
 def constant_response(data: Evidence) -> Story | None:
