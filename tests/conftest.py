@@ -1,3 +1,4 @@
+import gc
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -32,6 +33,8 @@ CORE = {
     ),
 }
 
+gc.disable()  # nothing that is collected here is garbage, and the collector need not look at it again
+
 expect.set_options(timeout=1000 * WITHIN)
 # How long an example takes on a busy machine says nothing about what is tested.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -45,6 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("core")
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported and collected stays: the collector looks at what tests make alone."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
