@@ -91,7 +91,7 @@ def test_a_call_that_the_docstring_does_not_say_whole_is_no_fault_of_a_line(runn
 
 
 def test_where_no_call_is_found_a_line_of_the_docstring_may_say_one(running: InThread) -> None:
-    text = edited("return x * {'two': 2.0}[k]", "return grad_output * 2.0, None").replace("k=2.0", "k")
+    text = edited("return x * {'two': 2.0}[str(k)[:9]]", "return grad_output * 2.0, None").replace("k=2.0", "k")
     found = played(running, {"text": text.replace("Gradloupe: x: float64[]; k = 2.0", "Doubles.")}).json()
     assert found["result"] == "unsolved"
     assert "`Gradloupe: x: float64" in found["sentence"]

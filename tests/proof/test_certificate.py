@@ -11,8 +11,11 @@ from support.sections import section
 from support.written_functions import CUBE
 
 from gradloupe.ops import OPS
+from gradloupe.server.notebook.verify import main as verify
 from gradloupe.server.proof import prove
 from gradloupe.server.proof.certificate import BadCertificate, certify, fault_of, read, section_of, written
+from gradloupe.server.user_code.load import load_targets
+from gradloupe.server.user_code.user_functions import UserFunctions
 
 
 def certificate_of(name: str) -> dict[str, Any]:
@@ -69,46 +72,28 @@ def test_what_is_no_certificate_is_refused_with_its_place() -> None:
         read(b"{")
 
 
-def verified(folder: Path, *arguments: str) -> tuple[int, str]:
-    """The exit code of ``gradloupe --verify`` in a folder, and what it says."""
-    command = [sys.executable, "-m", "gradloupe", "--verify", *arguments]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return ran.returncode, ran.stdout + ran.stderr
-
-
 def certified_file(folder: Path) -> str:
-    """A file of one's own in the folder, and the certificate of its Function."""
+    """A file of one's own in the folder, where we are, and the certificate of its Function."""
     (folder / "my_ops.py").write_text(CUBE)
-    program = (
-        "from gradloupe.server.user_code.load import load_targets\n"
-        "from gradloupe.server.user_code.user_functions import UserFunctions\n"
-        "from support.sections import section\n"
-        "from gradloupe.server.proof import prove\n"
-        "from gradloupe.server.proof.certificate import certify, written\n"
-        "op = UserFunctions(load_targets(('my_ops.py',))).op('MyCube', '')\n"
-        "cut = section(op)\n"
-        "print(written(certify(prove(cut, None, -2.0, 2.0), cut, 1.0, op.recipe.text())).decode())\n"
-    )
-    tests = str(Path(__file__).parents[1])
-    ran = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {tests!r})\n{program}"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    (folder / "certificate.json").write_text(ran.stdout)
+    op = UserFunctions(load_targets(("my_ops.py",))).op("MyCube", "")
+    cut = section(op)
+    proof = prove(cut, None, -2.0, 2.0)
+    assert proof is not None
+    (folder / "certificate.json").write_bytes(written(certify(proof, cut, 1.0, op.recipe.text())))
     return "certificate.json"
 
 
-def test_the_command_verifies_a_file_of_ones_own_and_refuses_one_that_was_changed(tmp_path: Path) -> None:
+def test_the_command_verifies_a_file_of_ones_own_and_refuses_one_that_was_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     name = certified_file(tmp_path)
-    code, said = verified(tmp_path, name)
-    assert (code, said.split(".")[0]) == (
+    command = [sys.executable, "-m", "gradloupe", "--verify", name]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.split(".")[0]) == (
         0,
         "It holds: backward of MyCube is its derivative for every real x, to 0 of the slope",
     )
     (tmp_path / "my_ops.py").write_text(CUBE.replace("3 * x", "4 * x"))
-    code, said = verified(tmp_path, name)
-    assert code == 2
-    assert "it has been changed since" in said
+    assert verify(name) == 2
+    assert "it has been changed since" in capsys.readouterr().err
