@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import inspect
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import socket
 import sys
 import traceback
 import warnings
+import weakref
 from collections import deque
 from contextlib import suppress
 from select import select
@@ -84,6 +86,8 @@ class ForkServer:
             import_modules(*DEFERRED_MODULES)
             with suppress(Exception):
                 importlib.import_module(f"{PACKAGE}.server.sandbox.guest").preload()
+            # The file of every module, which a worker would look up for the first line of source that it asks for.
+            inspect.getmodule(compile("", "", "exec"))
             gc.freeze()
 
     def _fork_workers(self) -> None:
@@ -183,11 +187,14 @@ def main() -> None:
 def import_modules(*modules: str) -> None:
     """Import what workers need, without what torch warns itself of.
 
-    What cannot be imported is left to the worker, which reports why.
+    What cannot be imported is left to the worker, which reports why. Workers, which run what user code registers for
+    the exit, need not take apart what torch has registered here.
     """
     for name in modules:
         with suppress(Exception), warnings.catch_warnings(action="ignore", category=FutureWarning):
             importlib.import_module(name)
+    for registered in weakref.finalize._registry:  # type: ignore[attr-defined]
+        registered.atexit = False
 
 
 if __name__ == "__main__":
