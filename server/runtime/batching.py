@@ -57,6 +57,11 @@ class Batch:
     mixed: MixedGradient | None = None
     given: Array | None = None
 
+    @property
+    def gradient(self) -> Array | None:
+        """The ``grad_input`` of the one grad_output that was asked for; None where each point had its own."""
+        return self.results.grad_input if self.results and self.given is None else None
+
 
 def batched_section(section: Section, t: Array, grad_output: float = 1.0) -> Section:
     """The section of ``find_batch``."""

@@ -80,7 +80,7 @@ def first_answers(section: Section, grid: Grid, grad_output: float, step: float 
     kinks = _kinks(section, batch, grid, x) if reference == section else None
     at = np.union1d(x, kinks.rows.x) if kinks and kinks.rows else x
     ladder = ladder_points(at, grid.span, step) if reference == section else None
-    first = _first_returned(section, batch, x, at, grad_output, ladder)
+    first = _first_returned(section, batch, x, at, grad_output, double, ladder)
     returned, failure, linearity = first.returned, first.failure, first.linearity
     y = reference.forward(x) if failure or reference != section else returned.values
     if failure:
@@ -106,9 +106,8 @@ def first_answers(section: Section, grid: Grid, grad_output: float, step: float 
         linearity = with_mixed_batch(linearity, mixed, grad_output)
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
-    exact = double.results.grad_input if double.results else None
     at, answered = (at, first.answered) if first.answered else (x, returned)
-    last = failure, linearity, deterministic, in_proportion, at, answered, first.inside, first.ladder, exact
+    last = failure, linearity, deterministic, in_proportion, at, answered, first.inside, first.ladder, double.gradient
     return FirstAnswers(section, reference, grid, grad_output, x, y, precision, returned, *last, special, rows)
 
 
@@ -164,11 +163,11 @@ class _FirstReturned:
 
 
 def _first_returned(
-    section: Section, batch: Batch, x: Array, at: Array, grad_output: float, ladder: LadderPoints | None
+    section: Section, batch: Batch, x: Array, at: Array, grad_output: float, double: Batch, ladder: LadderPoints | None
 ) -> _FirstReturned:
     """What backward returns at the points ``x`` and others ``at`` which they are, after forward was called in between.
 
-    That is for the ``ladder``, if any.
+    That is for the ``ladder``, if any. ``double`` is the section in double precision at ``x``.
     """
     if batch.given is not None and batch.section is section:
         heights: list[Array] = []
@@ -179,7 +178,7 @@ def _first_returned(
             found = section.backward(np.concatenate((at, nodes)), grad_output, other)
             answered = found.at(slice(at.size))
             returned = answered if at is x else answered.at(np.searchsorted(at, x))
-            linearity = screened_linearity(section, x, grad_output, returned, batch, other)
+            linearity = screened_linearity(section, x, grad_output, returned, batch, double, other)
             if linearity is not None and found.grad_input is not None:
                 inside = found.grad_input[at.size :].reshape(-1, NODES.size)
                 ladder = replace(ladder, values=heights[0]) if ladder else None

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import STAIRCASE_BITS, Array, evenly_chosen, mantissa_bits
-from ...runtime.batching import factors_of_all_sizes
+from ...runtime.batching import Batch, factors_of_all_sizes
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import remembered, stand_in
 from ...runtime.section import Section
@@ -79,12 +79,20 @@ def violations_at_points(
 
 
 def violations_in_proportion(
-    section: Section, x: Array, base: float, of_base: Array, given: Array, found: Array, elementwise: bool = True
+    section: Section,
+    x: Array,
+    base: float,
+    of_base: Array,
+    given: Array,
+    found: Array,
+    elementwise: bool = True,
+    double: Batch | None = None,
 ) -> list[Violation | None] | None:
     """The violations of a backward that returned ``of_base`` for ``base`` and ``found`` for ``given``, at points ``x``.
 
     They are found in few calls where these are in proportion, in one for each sign if backward is meant to follow that;
-    else the answer is None, and the laws are to be tested one by one.
+    else the answer is None, and the laws are to be tested one by one. ``double`` is what is known of the section in
+    double precision.
     """
     random, opposite = section.snap(base * _random_numbers(x.size)[0]), -of_base
     trial = trial_of_points(section, x, base, of_base)
@@ -93,7 +101,7 @@ def violations_in_proportion(
         each = np.full(x.size, -base), random, base + random, np.full(probes.size, base)
         answers = section.gradient(np.concatenate((x, x, x, probes)), np.concatenate(each))
         opposite, of_random, of_both = answers[: 3 * x.size].reshape(3, -1)
-        noise = partial(noise_along_points, section, x, base, of_base, answers[3 * x.size :])
+        noise = partial(noise_along_points, section, x, base, of_base, answers[3 * x.size :], double)
         trial = replace(trial, noise=cache(noise))
 
     def replayed(answer: Array) -> Trial:

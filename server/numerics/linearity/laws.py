@@ -79,18 +79,25 @@ def check_linearity(section: Section, x: Array, grad_output: float, returned: Ba
 
 @np.errstate(all="ignore")
 def screened_linearity(
-    section: Section, x: Array, grad_output: float, returned: BackwardResult, batch: Batch, monitored: MonitoredLayout
+    section: Section,
+    x: Array,
+    grad_output: float,
+    returned: BackwardResult,
+    batch: Batch,
+    double: Batch,
+    monitored: MonitoredLayout,
 ) -> Linearity | None:
     """The laws broken by what ``returned`` this through ``monitored``, where the ``batch`` tells; None if it does not.
 
-    That is where an elementwise backward returned for all its grad_outputs what it has to after this.
+    That is where an elementwise backward returned for all its grad_outputs what it has to after this. ``double`` is
+    the section in double precision, with what that returned for ``grad_output``.
     """
     given, again, of_base = batch.given, batch.results, returned.grad_input
     if again is None or given is None or again.grad_input is None or of_base is None:
         return None
     if monitored.size < x.size or monitored.written:
         return None
-    found = violations_in_proportion(section, x, grad_output, of_base, given, again.grad_input)
+    found = violations_in_proportion(section, x, grad_output, of_base, given, again.grad_input, double=double)
     return None if found is None else Linearity(tuple(filter(None, found)))
 
 

@@ -13,8 +13,9 @@ import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest_magnitude
+from ...runtime.batching import Batch
 from ...runtime.failure import Failure, FunctionFailed
-from ...runtime.reference import lost_to_double, reference_of
+from ...runtime.reference import find_reference, lost_to_double
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, dense
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
@@ -184,15 +185,23 @@ def _laid(given: Given, out: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(np.array(given)).to(out.device, out.dtype).view(out.shape)
 
 
-def noise_along_points(section: Section, x: Array, base: float, of_base: Array, probed: Array | None = None) -> Array:
+def noise_along_points(
+    section: Section,
+    x: Array,
+    base: float,
+    of_base: Array,
+    probed: Array | None = None,
+    double: Batch | None = None,
+) -> Array:
     """The rounding noise of the gradient at every ``x``; in a shorter dtype at least what it loses to double precision.
 
     Another kernel than the one that returned ``of_base`` loses as much, but at other points. ``probed`` is what is
-    returned at ``probes_along`` them, where that is known.
+    returned at ``probes_along`` them, and ``double`` the section in double precision, where these are known.
     """
     lost = np.zeros(x.size)
     if section.dtype != torch.float64:
-        lost = moving_maximum(lost_to_double(section, reference_of(section, x, base), x, base, of_base), _NEAR)
+        double = double or find_reference(Batch(section), x, base)
+        lost = moving_maximum(lost_to_double(section, double.section, x, base, of_base, double.gradient), _NEAR)
     try:
         probed = section.backward(probes_along(section, x), base).grad_input if probed is None else probed
     except FunctionFailed:

@@ -169,8 +169,9 @@ def with_bounds(found: RangeMeasurements, largest_gradient: float, seen: float =
     deviation = moving_maximum(deviation, 2)
     rounding = abs(grad_output) * np.maximum(_DEVIATION * deviation, FEW_ULPS * eps) * height / size
     # A forward that rounds on its way is off by more than its last places, and the slope with it.
-    lost = lost_to_double(section, found.reference, x, grad_output, found.analytical)
-    rounding = np.maximum(rounding, np.where(deviation > FEW_ULPS * eps, lost, 0.0))
+    if (rounds := deviation > FEW_ULPS * eps).any():
+        lost = lost_to_double(section, found.reference, x, grad_output, found.analytical)
+        rounding = np.maximum(rounding, np.where(rounds, lost, 0.0))
     sizes = finite_numbers(np.abs(found.values) + np.abs(measured.y), infinity=0.0)
     unlike = np.abs(found.values - measured.y) > SMALL * largest_further_in(x, sizes)
     return replace(found, rounding=rounding, scale=scale, unlike=unlike, seen=seen)
