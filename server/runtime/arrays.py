@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -63,8 +62,9 @@ def median(values: Array) -> Array:
 
 def at_rows(record: _Record, rows: Mask | NDArray[np.intp] | slice) -> _Record:
     """The same at some of the places: a record of arrays with an element for each, and of what is one for all."""
-    arrays: Any = {name: each[rows] for name, each in vars(record).items() if isinstance(each, np.ndarray)}
-    return replace(record, **arrays)
+    fields = (getattr(record, name) for name in record.__dataclass_fields__)
+    found: _Record = type(record)(*(each[rows] if isinstance(each, np.ndarray) else each for each in fields))
+    return found
 
 
 def consecutive_differences(values: NDArray[Any]) -> NDArray[Any]:
