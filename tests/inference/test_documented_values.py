@@ -12,6 +12,18 @@ from gradloupe.server.inference.recipe import parse_recipe
 
 PRODUCT = formula("A, x", "A @ x", "torch.outer(g, x), A.mT @ g")
 SUM = formula("x, y", "x * y", "g * y, g * x")
+# What it does with y cannot be read in the source, as in that of a kernel.
+PICKED = """
+    def forward(ctx, x, y):
+        rows, columns = ctx.shape = x.shape
+        places = getattr(y, "lo" + "ng")()[:, None] % columns
+        ctx.save_for_backward(places)
+        return x.gather(1, places)
+    def backward(ctx, g):
+        (places,) = ctx.saved_tensors
+        return g.new_zeros(ctx.shape).scatter_add(1, places, g), None
+"""
+MASKED = formula("x, y", "x * getattr(y, 'to')(x.dtype)", "g * ctx.saved_tensors[1].to(g.dtype), None")
 # What is said, in a docstring, of a Function with these methods, and its recipe.
 SAID = {
     "A: a symmetric matrix; x: a vector.": (PRODUCT, "A: float64[4,4] symmetric; x: float64[4]"),
@@ -22,6 +34,12 @@ SAID = {
     "x: queries; y: positions in ascending order.": (SUM, "x: float64[7]; y: float64[7] rising"),
     "x: logits; y: one-hot targets.": (SUM, "x: float64[7]; y: float64[7] onehot"),
     "x: the input; y (Tensor): binary mask.": (SUM, "x: float64[7]; y: float64[7] binary"),
+    "x: (rows, N), y: (rows,) int64": (PICKED, "x: float64[3,4]; y: int64[3] < 2"),
+    "x (Tensor): scores of shape (rows, N). y (LongTensor): labels of shape (rows,).": (
+        PICKED,
+        "x: float64[3,4]; y: int64[3] < 2",
+    ),
+    "Picks of x where y, a boolean mask, is true.": (MASKED, "x: float64[7]; y: bool[7]"),
     # These say nothing of an argument.
     "Multiplies x by y. Returns probabilities that sum to one.": (SUM, "x: float64[7]; y: float64[7]"),
     "x: unsorted values, y: non-symmetric.": (SUM, "x: float64[7]; y: float64[7]"),

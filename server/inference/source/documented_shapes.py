@@ -16,11 +16,9 @@ from .written_values import Scope, written_value
 # A size: a letter or a name, a number, or a sum or product of those; and what stands for any number of them.
 _SIZE = r"(?:[A-Za-z]\w*|\d+)(?:\s*[-+*/]+\s*(?:[A-Za-z]\w*|\d+))*"
 _ANY = r"\*|\.\.\.|…"
-_SHAPE = rf"[\[(]\s*((?:{_SIZE}|{_ANY})(?:\s*,\s*(?:{_SIZE}|{_ANY}))*\s*,?)\s*[\])]"
 # Words in brackets that are no sizes.
-_NO_SIZE = re.compile(
-    r"\b(tensor|optional|default|float\d*|int\d*|bool|str|callable|torch|list|tuple|none)\b", re.IGNORECASE
-)
+_NO_SIZE = r"(?![^\])]*\b(?i:\w*tensor|optional|default|float\d*|int\d*|bool|str|callable|torch|list|tuple|none)\b)"
+_SHAPE = rf"[\[(]{_NO_SIZE}\s*((?:{_SIZE}|{_ANY})(?:\s*,\s*(?:{_SIZE}|{_ANY}))*\s*,?)\s*[\])]"
 _SHORT = re.compile(r"[A-Z]\w{0,3}$|[a-z]$|\d+$|[*….]+$")
 _EXPECTED = re.compile(
     rf"(?i:expect\w*|required?|has to have|must have|of)\s+(?i:an?\s+)?(?i:input\s+)?(?i:shape)\W*{_SHAPE}"
@@ -137,7 +135,7 @@ def _sizes(text: str) -> list[str]:
     """The sizes of a shape; none where these are other words in brackets."""
     sizes = [each.strip() for each in text.rstrip(" ,").split(",")]
     plain = all(_SHORT.match(each.split()[0]) for each in sizes) or "," in text
-    return sizes if plain and not _NO_SIZE.search(text) else []
+    return sizes if plain else []
 
 
 def texts_of(signature: Signature) -> Iterator[str]:

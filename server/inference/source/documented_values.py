@@ -32,6 +32,13 @@ _WORDS: tuple[tuple[str, Fill], ...] = (
 )
 # What is said of shapes without sizes: the number of dimensions. Of several there may be batches.
 _RANKS = ((r"matrix\b", 2), (r"vector\b", 1))
+# What is said of dtypes, and the kind of such a tensor.
+_DTYPES = (
+    (r"\bu?int(?:8|16|32|64)\b|\b(?:long|int|integer)[- ]?tensors?\b|\btensors? of (?:longs|ints|integers)\b", "index"),
+    (r"\binteger (?:labels|indices|targets|classes)\b|\bclass indices\b", "index"),
+    (r"\bbool(?:ean)?[- ]?tensors?\b|\bboolean masks?\b|\btensors? of bool(?:ean)?s\b", "mask"),
+)
+_SAID_OF_DTYPE = 6.0  # the weight of a dtype that is said
 _TAKEN_BACK = re.compile(
     r"(?:\b(?:log|skew|not|any|arbitrary|necessarily|need not be)[- ]+|un|anti|a|non[- ]?)$", re.IGNORECASE
 )
@@ -91,6 +98,10 @@ def note_documented_values(signature: Signature, notes: ReadingState) -> None:
                     for name in _meant(sentence, said, names, []):
                         sure = not notes.arguments[name].ranks
                         notes.arguments[name].has_rank(rank, f"“{said[0]}” is said of it", sure)
+            for words, kind in _DTYPES:
+                for said in re.finditer(words, sentence, re.IGNORECASE):
+                    for name in _meant(sentence, said, needed, [])[-1:]:  # each name has a dtype of its own
+                        notes.arguments[name].supports(kind, _SAID_OF_DTYPE, f"“{said[0]}” is said of it")
 
 
 def _note(notes: ReadingState, name: str, fill: Fill, said: str) -> None:
