@@ -1,6 +1,7 @@
 """A baseline lists the findings that a repository has, and then only new ones fail."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,15 +14,22 @@ BASELINE = "--check --baseline known.json"
 PRODUCT = FAULTY["Product"]
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of two files, each with a Function that is wrong, and the baseline of them."""
-    (tmp_path / "products.py").write_text(written({"Product": PRODUCT, "Cube": CUBE}))
-    (tmp_path / "rounds.py").write_text(written({"Through": THROUGH}))
-    process = ran(tmp_path, f"products.py rounds.py {BASELINE} --write-baseline")
+    folder = tmp_path_factory.mktemp("known")
+    (folder / "products.py").write_text(written({"Product": PRODUCT, "Cube": CUBE}))
+    (folder / "rounds.py").write_text(written({"Through": THROUGH}))
+    process = ran(folder, f"products.py rounds.py {BASELINE} --write-baseline")
     assert (process.returncode, process.stderr) == (0, "")
     assert process.stdout.count("differs, known") == process.stdout.count("GRADIENT, known") == 2
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def place(known: Path, tmp_path: Path) -> Path:
+    """A copy of that folder, which a test may change."""
+    return shutil.copytree(known, tmp_path, dirs_exist_ok=True)
 
 
 def report_of(folder: Path, line: str) -> dict[str, Any]:
