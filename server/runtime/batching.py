@@ -117,26 +117,44 @@ def alike_batch(section: Section, t: Array, grad_output: float | None = None) ->
     """The section as it is, with forward at the points ``t``; None where a witness among them has another value alone.
 
     For one that shares calls as another has proved that it can: its surrogate, and itself in double precision. With a
-    ``grad_output`` backward is asked, too: what it mixes into a number may be too little to be seen in a short dtype.
+    ``grad_output`` backward is asked, too, where it has numbers: what it mixes into one may be too little to be seen in
+    a short dtype.
     """
-    witnesses, equal = _witness_indices(section, len(t)), partial(_equal, section.dtype)
     if not section.stacked:
         return None
-
-    def results(each: Section, at: Array) -> BackwardResult:
-        if grad_output is None or not _of_single_numbers(section):
-            return BackwardResult(each.forward(at))
-        return _section_results(each, at, grad_output)
-
+    if grad_output is not None and (alike := _alike_numbers(section, t, grad_output)):
+        return alike
+    witnesses, equal = _witness_indices(section, len(t)), partial(_equal, section.dtype)
     try:
-        wanted = results(section.alone(), t[witnesses])
-        found = results(section, np.concatenate((t, t[witnesses])))
+        wanted = section.alone().forward(t[witnesses])
+        found = section.forward(np.concatenate((t, t[witnesses])))
     except FunctionFailed:
         return None
-    here = found.at(witnesses)
-    if not (equal(here.values, wanted.values) and equal(found.values[t.size :], wanted.values)):
+    if not (equal(found[witnesses], wanted) and equal(found[t.size :], wanted)):
         return None
-    return Batch(section, found.at(slice(t.size)), _worst_mixed(section.dtype, t[witnesses], grad_output, here, wanted))
+    return Batch(section, BackwardResult(found[: t.size]))
+
+
+def _alike_numbers(section: Section, t: Array, grad_output: float) -> Batch | None:
+    """As ``alike_batch``, of backward too: with the witnesses of the declared domain, which are known for all ranges.
+
+    None also where these have no numbers, or a point is more than one.
+    """
+    if not _of_single_numbers(section):
+        return None
+    unit = stand_in(grad_output)
+    witnesses, wanted, _ = _lone_witnesses(section.alone(), unit, Known())
+    if wanted is None:
+        return None
+    given = np.concatenate((np.full(t.size, grad_output), np.full(witnesses.size, unit)))
+    try:
+        found = _section_results(section, np.concatenate((t, witnesses)), given)
+    except FunctionFailed:
+        return None
+    here = found.at(slice(t.size, None))
+    if not _equal(section.dtype, here.values, wanted.values):
+        return None
+    return Batch(section, found.at(slice(t.size)), _worst_mixed(section.dtype, witnesses, unit, here, wanted))
 
 
 _FIRST, _NEW = (0, 0), (None, None)  # where copies lie in inputs and output: one after the other, or before them
@@ -195,7 +213,7 @@ def _mixed_gradient(
 
 
 def _worst_mixed(
-    dtype: torch.dtype, t: Array, grad_output: float | None, found: BackwardResult, wanted: BackwardResult
+    dtype: torch.dtype, t: Array, grad_output: float, found: BackwardResult, wanted: BackwardResult
 ) -> MixedGradient | None:
     """The worst of the points whose gradient among all others is not the ``wanted`` one, while its value is.
 
@@ -208,7 +226,7 @@ def _worst_mixed(
         return None
     off = np.nan_to_num(np.abs(together - alone), nan=np.inf)
     worst = int(off.argmax())
-    rounding = _ULPS * torch.finfo(dtype).eps * abs(grad_output or 0.0) * largest_magnitude(wanted.values)
+    rounding = _ULPS * torch.finfo(dtype).eps * abs(grad_output) * largest_magnitude(wanted.values)
     if off[worst] * largest_magnitude(t) <= rounding:
         return None
     return MixedGradient(float(t[worst]), float(together[worst]), float(alone[worst]))
