@@ -1,4 +1,4 @@
 """Figures that need no server: a folder for any static host, and one file that works from a disk.
 
-``figure`` measures the sections of a figure, ``files`` writes them as files, and ``site`` the pages around them.
+``figure`` measures the sections of a figure and makes its files, ``site`` plans the pages around them.
 """

@@ -1,4 +1,4 @@
-"""The double-precision reference of a section, from which numerical slopes are taken; deterministic forwards."""
+"""The reference of a section in double precision, from which slopes are taken; whether forward, or a draw, repeats."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ..numerics.formatting.numbers import NOTHING, format_number
 from ..numerics.sentences.names import Names, section_names
 from ..numerics.status import Status
 from ..numerics.verdict.cell_judge import allowed_residual
-from ..numerics.verdict.point_judge import allowed_along, cell_intervals
+from ..numerics.verdict.curve_judge import allowed_along, cell_intervals
 from ..numerics.verdict.slope_judge import Statuses
 from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.question import Question

@@ -18,7 +18,7 @@ from ..sentences.names import Names, section_names
 from ..sentences.places import describe_rows
 from ..status import STATUS_WORDS, Status
 from ..tolerance import NEARLY_ALL, NEGLIGIBLE, SMALL, tolerance_for
-from ..verdict.point_judge import Comparison, conditioning
+from ..verdict.curve_judge import Comparison, conditioning
 from .stories import Story, tell
 
 JUDGED_STATUSES = np.isin(np.arange(len(STATUS_WORDS)), (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS))

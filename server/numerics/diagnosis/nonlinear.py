@@ -21,7 +21,7 @@ from ..sentences.names import MOST_NAMED, Names, section_names
 from ..sentences.places import describe_point, describe_rows, runs_among
 from ..sentences.violation_sentence import describe_violation
 from ..tolerance import NEGLIGIBLE, tolerance_for
-from ..verdict.point_judge import Comparison
+from ..verdict.curve_judge import Comparison
 from ..verdict.verdict import Verdict
 from .evidence import JUDGED_STATUSES, times
 from .stories import Story, tell

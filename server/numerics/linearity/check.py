@@ -1,4 +1,4 @@
-"""Whether a backward keeps all laws of linearity, from a few calls for many grad_outputs; else each law by itself."""
+"""The laws of linearity on trial: all from a few calls for many grad_outputs, or else each law by itself."""
 
 from __future__ import annotations
 

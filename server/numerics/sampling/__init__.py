@@ -1,1 +1,1 @@
-"""Sampling: at which points a section is evaluated (grid, refinement, fewer for slow Functions)."""
+"""Sampling: at which points a section is evaluated (grid, refinement, fewer where each is a call of its own)."""

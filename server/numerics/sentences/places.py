@@ -12,7 +12,7 @@ from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number, simplest_number
 from ..status import Status
 from ..tolerance import NEARLY_ALL
-from ..verdict.point_judge import Comparison, unbroken_runs
+from ..verdict.curve_judge import Comparison, unbroken_runs
 from .names import MOST_NAMED, Names
 
 _LOCATED = 2e-8  # bound: of the range; beside a kink, which is where it differs most, an edge is known no better

@@ -7,7 +7,7 @@ import numpy as np
 from ...runtime.arrays import Array, Mask
 from ..curve.evaluation import Evaluation
 from ..status import Status
-from ..verdict.point_judge import longest_run
+from ..verdict.curve_judge import longest_run
 from ..verdict.verdict import Verdict, judged_curve
 
 _AGREEING = (Status.AGREES, Status.SUBGRADIENT)

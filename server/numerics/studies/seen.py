@@ -15,7 +15,7 @@ from ..curve.evaluate import Grid, evaluate
 from ..curve.evaluation import Evaluation
 from ..sampling.grid import thin_grid
 from ..status import Status
-from ..verdict.point_judge import allowed_along, judge_returned
+from ..verdict.curve_judge import allowed_along, judge_returned
 from ..verdict.slope_judge import Statuses
 from ..verdict.verdict import Verdict, judge, judged_curve
 

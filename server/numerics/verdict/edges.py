@@ -24,7 +24,7 @@ from ..differentiation.finite_differences import LEVELS, Ladder, PointKind, Slop
 from ..formatting.numbers import simplest_number
 from ..status import Status
 from ..tolerance import CLEARLY, SMALL, Allowed
-from .point_judge import Comparison, judge_returned
+from .curve_judge import Comparison, judge_returned
 from .slope_judge import error_band
 
 # budget: of more brackets none is narrowed; of more than would fill a call, no more than the least.

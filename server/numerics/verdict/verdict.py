@@ -13,8 +13,8 @@ from ..linearity.violation import Law
 from ..status import Status
 from ..tolerance import Allowance, Allowed, Tolerance
 from ..whole_range.check import outside_view, tolerated_range
+from .curve_judge import Comparison, judge_curve
 from .edges import locate_edges
-from .point_judge import Comparison, judge_points
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
 def _judged_by_rows(evaluation: Evaluation, allowed: Allowed) -> Verdict:
     """The verdict with intervals that end at rows."""
     declared = evaluation.surrogate is not None and evaluation.section.order == 1
-    forward = judge_points(evaluation, evaluation.numerical, allowed, closely=not declared)
+    forward = judge_curve(evaluation, evaluation.numerical, allowed, closely=not declared)
     if evaluation.failure:
         return Verdict("failed", forward, forward, allowed)
     if evaluation.analytical is None:
@@ -62,7 +62,7 @@ def _judged_by_rows(evaluation: Evaluation, allowed: Allowed) -> Verdict:
     # What an op claims, it claims of its first derivative: a second one that differs is not excused.
     if right or not declared or evaluation.surrogate is None:
         return Verdict(_word_for_all(word, evaluation, allowed.tolerance), forward, forward, allowed)
-    surrogate = judge_points(evaluation, evaluation.surrogate, allowed)
+    surrogate = judge_curve(evaluation, evaluation.surrogate, allowed)
     word = _word(surrogate, evaluation)
     word = "matches its surrogate" if word == "matches" else word
     return Verdict(_word_for_all(word, evaluation, allowed.tolerance), forward, surrogate, allowed)

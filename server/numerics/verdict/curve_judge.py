@@ -1,4 +1,4 @@
-"""The comparison of backward with a curve: a status for every point and cell, and the intervals that differ."""
+"""The judge of a curve: a status for every row and cell of it, and the intervals in which backward differs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Comparison:
         return counts
 
 
-def judge_points(
+def judge_curve(
     evaluation: Evaluation,
     curve: Curve,
     allowed: Allowed,
