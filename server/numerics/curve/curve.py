@@ -23,15 +23,16 @@ from ..differentiation.finite_differences import (
 )
 from ..differentiation.map_slopes import random_direction
 from ..differentiation.noise import moving_maximum
-from ..differentiation.scatter import most_explained, slope_scatter
+from ..differentiation.scatter import Pieces, most_explained, pieces_between, slope_scatter
 from ..sampling.grid import LOOKED_AT_CLOSER, Rows
+from ..singularities.special_points import SpecialPoint
 from ..tolerance import CLEARLY, SIMILAR, SMALL, tolerance_for
 
 _LOST_SHARE = 1 / 16  # bound: what is within this share of the tolerance, as a dtype rounds, contradicts nothing
 # budget: around so many points forward's jumps are looked for; the others, samples, how far, as a share of
 # the range, and how near, as one of the widest step.
 _MAX_SCATTERED, _SCATTERED_SHARE, SCATTERED_STEPS = 2, 2.0**-4, 2.0**-9
-SCATTER_CALLS = 264  # budget: the calls for one of these points, each in windows of 33 from one end to the other
+SCATTER_CALLS = 528  # budget: the calls for one of these points, in windows of 33, from one end to the other and closer
 _ULPS = 16.0  # ulps: a change of at most this many counts as none
 # bound: the slope below which nothing is seen at a row is taken from neighbours within this share of the range.
 _NEIGHBOURHOOD = 0.05
@@ -166,6 +167,15 @@ def remeasure_doubtful(
     if unseen:
         finer = remeasure(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
     return Curve(curve.values, finer.known_to(scatter), unseen or curve.unseen)
+
+
+def pieces_of(
+    curve: Curve, x: Array, analytical: Array, grad_output: float, special: tuple[SpecialPoint, ...]
+) -> Pieces:
+    """The pieces of forward between its ``special`` points."""
+    slopes, places = curve.slopes, np.array([[each.left, each.right] for each in special]).reshape(-1, 2)
+    off = np.where(slopes.kind == PointKind.SMOOTH, analytical / grad_output - slopes.value, np.nan)
+    return pieces_between(places, x, slopes.value, off)
 
 
 def _scatter(section: Section, at: Rows, slopes: Slopes, off: Array, doubtful: NDArray[np.intp]) -> Array:

@@ -18,7 +18,7 @@ from ...runtime.rejected_points import find_rejected
 from ...runtime.remembered import stand_in
 from ...runtime.section import Section
 from ...runtime.timeouts import finished_within, seconds_left
-from ..differentiation.finite_differences import PointKind, ladder_points
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, ladder_points
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum
 from ..linearity.laws import (
     surrogate_explains_scaling,
@@ -27,9 +27,9 @@ from ..sampling.grid import Grid, Rows, grid_rows
 from ..sampling.refinement import kink_sides, refinement_points
 from ..singularities.special_points import SpecialPoint
 from ..status import Status
-from ..tolerance import FEW_ULPS, tolerance_for
-from ..whole_range.check import WholeRangeCheck, check_whole_range
-from .curve import Curve, local_scale, measure_curve, remeasure_doubtful, without_slopes
+from ..tolerance import FEW_ULPS, Tolerance, tolerance_for
+from ..whole_range.check import WholeRangeCheck, check_whole_range, tolerated_range
+from .curve import Curve, local_scale, measure_curve, pieces_of, remeasure_doubtful, without_slopes
 from .evaluation import Evaluation
 from .first_answers import FirstAnswers, first_answers
 from .integral_check import Antiderivative, IntegralCheck, cell_areas, check_integrals
@@ -100,6 +100,7 @@ def _evaluated(
     batch_meant = _meant(section, at, grad_output, unit)
     meant = batch_meant.section if batch_meant else None
     numerical, surrogate, no_surrogate = _curves(asked, rows, batch_meant, step)
+    numerical, share = _known_in_pieces(numerical, at, returned.grad_input, grad_output, special)
     poles = any(each.kind == "pole" for each in special) or not np.isfinite(returned.values).all()
     slopes = [curve.slopes.value for curve in (numerical, surrogate) if curve]
     steepest = max(largest_magnitude(each, STEEPNESS_QUANTILE if poles else 1.0) for each in slopes)
@@ -108,6 +109,7 @@ def _evaluated(
     if asked.repeats and grad_output:
         times, reach = grad_output / unit, _power_of_ten(max(abs(grid.start), abs(grid.stop)))
         wide = check_whole_range(section, reference, unit, largest / abs(times), meant, reach).times(times)
+        wide = tolerated_range(wide, Tolerance(0.0, share)) if share else wide
         numerical = _known_better(numerical, at, wide, grad_output)
     doubt = _kink_uncertainty(at, special) * largest
     area, surrogate_area = _areas(asked, rows, numerical, surrogate, meant, largest, scale, doubt)
@@ -186,6 +188,17 @@ def _curves(
         return numerical, surrogate, None
     except FunctionFailed as error:
         return numerical, None, error.failure
+
+
+def _known_in_pieces(
+    curve: Curve, at: Rows, analytical: Array | None, grad_output: float, special: tuple[SpecialPoint, ...]
+) -> tuple[Curve, float]:
+    """The curve with slopes known no better than forward's pieces, as of a solver, and what share that explains."""
+    if analytical is None or not (grad_output and special):
+        return curve, 0.0
+    known = pieces_of(curve, at.x, analytical, grad_output, special).known(at.x)
+    share = EVIDENCE_BOUNDS * largest_magnitude(known / np.abs(curve.slopes.value))
+    return replace(curve, slopes=curve.slopes.known_to(known)), share
 
 
 def _areas(

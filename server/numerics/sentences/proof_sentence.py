@@ -8,7 +8,7 @@ from ...proof.record import Held, Proof, Stretch, Witness
 from ...protocol.listed import listed
 from ...protocol.question import Element
 from ..formatting.numbers import format_number, simplest_number, typeset
-from ..tolerance import ALIKE_SHARE
+from ..tolerance import ALIKE_SHARE, SMALL
 from .names import MOST_NAMED, Names
 
 NOTHING_TO_PROVE = "with grad_output 0 every gradient is 0"
@@ -19,6 +19,7 @@ _GIVEN = {
     "every positive": " It holds for every positive grad_output.",
     "every negative": " It holds for every negative grad_output.",
 }
+_STAIRS = " That is of the slope between two places where forward may jump: what it rises by over many is not refuted."
 _LIMITS = (
     "It is about the Python text over the real numbers: not about rounding, not about what a kernel makes of it on a"
     " GPU, and of code that leaves torch it says nothing."
@@ -48,9 +49,17 @@ def proof_sentence(proof: Proof, names: Names, grad_output: float) -> str:
     if proof.word == "refuted":
         said += f" It differs {_among(proof.refuted, proof, names)}."
         said += f" Proved right {_among(proof.proved, proof, names)}." if _wide(proof.proved, proof) else ""
+        said += _STAIRS if _on_stairs(proof) else ""
     if _wide(proof.undecided, proof):
         said += f" {_undecided(proof, names).capitalize()}."
     return said
+
+
+def _on_stairs(proof: Proof) -> bool:
+    """Whether all that is refuted lies between places, close together, of which nothing is known; nothing is proved."""
+    widest = max(stop - start for start, stop in proof.refuted)
+    between = len(proof.points) + len(proof.undecided) > 1
+    return between and not proof.proved and widest < SMALL * (proof.stop - proof.start)
 
 
 def proof_meaning(proof: Proof, names: Names, grad_output: float, dtype: str) -> list[str]:

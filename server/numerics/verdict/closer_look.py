@@ -20,7 +20,7 @@ from ...runtime.arrays import (
     median,
     unit_shares,
 )
-from ..curve.curve import Curve, nan_outside_domain, scatter_along
+from ..curve.curve import Curve, nan_outside_domain, pieces_of, scatter_along
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation, differences_at_rows
 from ..curve.integral_check import IntegralCheck
@@ -98,6 +98,11 @@ def _excuse_jumps(
         return
     # Over a cell counts what such jumps come to on a way of its length: in less they are rounding.
     scatter = scatter_along(evaluation.section_of(curve), middle, slope, off, differing, float(median(width)) / 2)
+    if curve is evaluation.numerical and evaluation.analytical is not None:
+        at, returned, special = evaluation.rows.x, evaluation.analytical, evaluation.special
+        pieces = pieces_of(curve, at, returned, evaluation.grad_output, special)
+        scatter = np.maximum(scatter, pieces.known(middle))
+        scatter[pieces.begin_in(area.left, area.right)] = np.inf
     cells[differing[off[differing] <= EVIDENCE_BOUNDS * scatter[differing]]] = Status.UNDECIDED
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from support.answers import document
 from support.examined import examined, levels, said
 from support.sampling import sampled
-from support.sections import look, op_of
+from support.sections import look, op_of, written
 
 from gradloupe.ops import Input
 
@@ -31,6 +32,28 @@ def kepler(tolerance, factor=1.0):
             return factor * grad_output / (1 - 0.2 * torch.cos(y))
 
     return Kepler
+
+
+def half_a_cosine(tolerance, factor=1.0):
+    """A Function that solves y = (cos y + x) / 2 by iteration, in about 12 steps."""
+
+    class HalfACosine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = torch.zeros_like(x)
+            for _ in range(100):
+                y, before = (torch.cos(y) + x) / 2, y
+                if (y - before).abs().max() < tolerance:
+                    break
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (y,) = ctx.saved_tensors
+            return factor * grad_output / (2 + torch.sin(y))
+
+    return HalfACosine
 
 
 def several(tolerance, factor=1.0):
@@ -93,10 +116,19 @@ def test_the_gradient_of_the_solution_is_right():
     assert "GRADIENT" not in levels(examined(kepler(1e-10), KEPLER))
 
 
-@pytest.mark.parametrize("tolerance", sampled((1e-5, 1e-7, 1e-8), (1e-5, 1e-8)))
+@pytest.mark.parametrize("tolerance", sampled((1e-5, 1e-6, 1e-7, 1e-8), (1e-5, 1e-6)))
 def test_where_a_solver_of_several_numbers_stops_accuses_neither_rows_nor_the_cells_between_them(tolerance):
     right, wrong = (look(several(tolerance, each), -1.0, 1.0, count=51)[1].word for each in (1.0, 1.01))
     assert (right, wrong) == ("matches", "differs")
+
+
+@pytest.mark.parametrize("tolerance", sampled((1e-4, 3e-6), (3e-6,)))
+def test_each_piece_between_two_steps_of_a_solver_is_an_approximation_of_its_own(tolerance):
+    def word(factor):
+        return look(op_of(half_a_cosine(tolerance, factor).apply, Input("x")), -1.0, 1.0, count=201)[1].word
+
+    assert word(1.0) == "matches"
+    assert word(1.01) == "differs"
 
 
 @pytest.mark.parametrize(("factor", "word"), [(1.0, {"matches", "undecided"}), (1.01, {"differs"})])
@@ -116,6 +148,16 @@ def test_the_stairs_of_a_bisection_are_named_and_accuse_nobody(halvings):
     assert "error" not in levels(rows).values()
     assert ("stairs" in said(rows, "GRADIENT")) == (halvings < 50)
     assert levels(examined(halved(halvings, 1.01), KEPLER))["GRADIENT"] == "error"
+
+
+def test_what_a_proof_refutes_on_a_stair_is_not_what_forward_rises_by_over_many():
+    over_many = "what it rises by over many is not refuted"
+    stair = document(op_of(halved(20).apply, KEPLER), "proof", 0.5, 0.5001)[0]
+    assert stair["word"] == "refuted"
+    assert over_many in stair["sentence"]
+    leaky = document(written(torch.relu, torch.ones_like), "proof")[0]
+    assert leaky["word"] == "refuted"
+    assert over_many not in leaky["sentence"]
 
 
 def test_one_that_is_off_by_more_than_forward_jumps_is_told():
