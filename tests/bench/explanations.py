@@ -13,7 +13,7 @@ REMOVING = {"None for a gradient", "one branch for both", "an update removed", "
 SIGNS = {"a gradient negated", "a sign flipped", "a product turned round", *ADDITIVE}
 OF_SUMS = {"a sum forgotten", "another dim", "mean for sum", "sum for mean", "a transpose dropped"}
 NONE = "No simple explanation"
-_MASK = re.compile(r"[<>]|\b\w*mask\w*\b|\b(where|clamp\w*|tril|triu|relu|inside|outside|sign)\b")
+_MASK = re.compile(r"[<>]|\b\w*mask\w*\b|\b(where|clamp\w*|tril|triu|relu|inside|outside|support|sign)\b")
 _GRAD = re.compile(r"\b(g|grad\w*|dy|d[A-Z]\w*|dout\w*|d?result|gy|gO)\b")
 
 
