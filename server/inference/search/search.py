@@ -46,8 +46,6 @@ _STEPS_SHARE, _TRIAL_SHARE, _MIN_STEPS, _MIN_TRIAL_SECONDS = 0.15, 0.5, 20_000, 
 _CONTRADICTED = 0.5
 # Give up after this many trials, if this share of them failed with one error that no recipe avoids.
 _HOPELESS_TRIALS, _HOPELESS_SHARE = 40, 0.6
-# Or after so many, if they all failed with one and the same sentence, which no shape, kind or value changes.
-_UNCHANGED_TRIALS = 480
 _MISSING_HERE = re.compile(r"CUDA|No module named|^NameError|[Tt]riton")
 # What means that only where Python or torch says it: a Function may raise an error about any backend.
 _MISSING_IN_TORCH = re.compile(
@@ -181,8 +179,6 @@ class RecipeSearch:
             return False
         message, count = Counter(each[2].message for each in self.failures).most_common(1)[0]
         blamed = next(each[2] for each in self.failures if each[2].message == message)
-        if count == len(self.failures) >= _UNCHANGED_TRIALS:
-            return True
         return count > _HOPELESS_SHARE * len(self.failures) and bool(
             is_missing_here(blamed)
             or is_source_error(blamed)
