@@ -36,6 +36,7 @@ SCATTER_CALLS = 528  # budget: the calls for one of these points, in windows of 
 _ULPS = 16.0  # ulps: a change of at most this many counts as none
 # bound: the slope below which nothing is seen at a row is taken from neighbours within this share of the range.
 _NEIGHBOURHOOD = 0.05
+_JUMP_ROWS = 2  # pattern: more rows than this on a jump mean that the jumps were not all located between the rows
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,9 @@ def measure_curve(
         value = np.where(at.above, slopes.right, np.where(at.below, slopes.left, slopes.value))
         kind = np.where(beside, PointKind.EDGE, slopes.kind).astype(np.int8)
         slopes = replace(slopes, value=value, kind=kind, error=np.where(beside, np.nan, slopes.error))
-    return Curve(values, slopes, _moves_between(at, values, slopes))
+    jumps = slopes.kind == PointKind.JUMP
+    unseen = bool(jumps.any() and (jumps & ~at.gap).sum() > _JUMP_ROWS) or _moves_between(at, values, slopes)
+    return Curve(values, slopes, unseen)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ _APART = 2.0  # bound: what contradicts both by more than so many times that sup
 # slope changes by clearly more than that of a curve would that has changed by so much before.
 FLOAT32_STEP = 2.0**-21
 _THREE_SCALES = 2.5  # ulps: so many times the rounding of a value is in a slope without curvature, times its step
+_AGREEING = 3  # pattern: so many scales on which it is straight, and all of those, agree about what may be rounding
 # bound: steps of forward up to this share of its size may be the rounding of float32, and no shape of its own.
 _ROUNDED_INSIDE = 2.0**-22
 
@@ -108,8 +109,10 @@ def slopes_seen_closely(closeness: Closeness, x: Array, returned: Array) -> Arra
     if not asked.size:
         return slope
     distance = NEGLIGIBLE * np.abs(returned[asked])
-    sides = _seen(closeness, Dispute(x[asked], returned[asked], distance)).slopes[:, 0]
-    slope[asked] = np.where(np.ptp(sides, axis=0) <= SIMILAR * distance, sides.mean(axis=0), np.nan)
+    slopes = _seen(closeness, Dispute(x[asked], returned[asked], distance)).slopes
+    one = np.ptp(slopes, axis=0) <= SIMILAR * distance
+    first = one.argmax(axis=0)
+    slope[asked] = np.where(one[:_AGREEING].any(axis=0), slopes[:, first, np.arange(asked.size)].mean(axis=0), np.nan)
     return slope
 
 
@@ -182,7 +185,7 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     bends = ~(seen.changes * seen.runs[0, : low.shape[0]] <= 2 * _THREE_SCALES * rounding) & ~known & ~small
     above &= ~(bends & (np.arange(low.shape[0])[:, None] < first)).any(axis=0)
     vague &= ~flat & ~(beyond > _APART)  # a step, too, has neither slope
-    persistent = (contradicts | ~vague).all(axis=0) & vague.any(axis=0)
+    persistent = (contradicts | ~vague).all(axis=0) & (vague.sum(axis=0) >= _AGREEING)
     # It is straight from the smallest scale on, which contradicts, and once it bends it is straight no more.
     plainly = contradicts[known.argmax(axis=0), n] & known[:2].any(axis=0)
     plainly &= np.count_nonzero(known[1:] & ~known[:-1], axis=0) + known[0] == 1

@@ -22,7 +22,7 @@ from ..differentiation.fine_structure import contradicted
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
 from ..sampling.grid import FEW_POINTS
-from ..tolerance import FEW_ULPS, NEGLIGIBLE, REMARK_SHARE, SIMILAR, SMALL, Leeway, tolerance_for
+from ..tolerance import FEW_ULPS, REMARK_SHARE, SIMILAR, SMALL, Leeway, tolerance_for
 from .relative_steps import (
     RelativeStepSlopes,
     forward_within,
@@ -52,9 +52,11 @@ _DEVIATION = 4.0
 _REPEATED, _REPEAT_RTOL = 4, 1e-2
 # sample: the number of steps, from this fraction of |x|, or from this width where x is small, down to some last places.
 _STEP_COUNT, _WIDEST, _MIN_WIDEST, _FINEST_ULPS = 22, 0.1, 1e-3, 16.0
+_MIN_SPAN = 30.0  # pattern: every scale is seen if the widest step is at least this many times the finest
 # bound: a step is sharp if it can separate the two disputed slopes: its error is at most this share of their distance.
 _SHARPNESS = 0.3
 _MIN_SUPPORT = 4  # bound: at least this many sharp steps must support the measured slope, and all of the finer ones
+_FINEST_STEPS = 3  # pattern: so many of the finest sharp steps see a straight line
 _CLOSELY = 0.1  # sample: closely means up to a step of this share of |x|, or of the numbers in sight
 _X_ULPS = 4.0  # ulps: the error of x, in units of the dtype, that a gradient may suffer from
 # bound: rounding is so many times larger in float32, of numbers whose squares it holds.
@@ -202,6 +204,7 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
             forward_within(data.reference, data.reach),
             data.x[rows],
             slope[rows],
+            error[rows],
             data.analytical[rows] / data.grad_output,
             measured.precision,
             torch.finfo(data.section.dtype).eps,
@@ -267,7 +270,9 @@ def missing_gradients(data: RangeMeasurements) -> Mask:
     rows = np.flatnonzero(wrong)
     if rows.size:
         forward, slope = forward_within(data.reference, data.reach), slopes.slope[rows]
-        scales = confirm_on_all_scales(forward, data.x[rows], slope, slope, slopes.precision, info.eps)
+        scales = confirm_on_all_scales(
+            forward, data.x[rows], slope, slopes.error[rows], slope, slopes.precision, info.eps
+        )
         wrong[rows] = np.isfinite(scales.value)
     limit = min(info.max**_ORDINARY_POWER, _MAX_ORDINARY)
     for rows in indices_outwards(data.x):
@@ -323,12 +328,13 @@ def confirm_on_all_scales(
     forward: Forward,
     x: Array,
     slope: Array,
+    error: Array,
     disputed: Array,
     precision: float,
     eps: float,
     sight: Array | float = 0.0,
 ) -> ScaleConfirmation:
-    """Whether ``slope``, measured at each ``x`` (1-D), is confirmed against the ``disputed`` one.
+    """Whether ``slope``, measured at each ``x`` (1-D) to within ``error``, is confirmed against the ``disputed`` one.
 
     45 forwards per point. ``precision`` is half a unit in the last place of the precision that forward computes in,
     ``eps`` the machine epsilon of the judged gradient's dtype, which limits how well it knows ``x``, and ``sight`` the
@@ -352,15 +358,15 @@ def confirm_on_all_scales(
     dispute = np.abs(disputed - slope)
     sharp = bend + noise <= _SHARPNESS * dispute
     near = np.abs(central - slope) <= SIMILAR * dispute
+    finest = sharp & (np.cumsum(sharp[::-1], axis=0)[::-1] <= _FINEST_STEPS)
     straight = bend <= SMALL * (np.abs(right) + np.abs(left)) + noise
+    allowed = SMALL * (np.abs(central) + np.abs(slope)) + noise + EVIDENCE_BOUNDS * error
     # Wide steps may see neither slope; but not near 0, where cancellation makes the finer ones unreliable.
     wide = (steps > WIDEST_STEP * np.abs(x)) & (np.abs(x) > _MIN_WIDEST)
     other = (np.abs(central - disputed) > SIMILAR * dispute) & wide
     confirmed = ((sharp & near).sum(axis=0) >= _MIN_SUPPORT) & (near | other | ~sharp).all(axis=0)
-    # Every scale is seen if the finest step is negligible beside the widest.
-    confirmed &= (steps[-1] <= NEGLIGIBLE * steps[0]) & (sharp & near & (steps >= _X_ULPS * eps * np.abs(x))).any(
-        axis=0
-    )
+    confirmed &= ((straight & (np.abs(central - slope) <= allowed)) | ~finest).all(axis=0)
+    confirmed &= (steps[0] >= _MIN_SPAN * steps[-1]) & (sharp & near & (steps >= _X_ULPS * eps * np.abs(x))).any(axis=0)
     turn = np.fmax.reduce((bend - noise) / steps, axis=0)
     confirmed &= dispute > _X_ULPS * eps * np.abs(x) * turn
 
