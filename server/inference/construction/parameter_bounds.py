@@ -47,10 +47,10 @@ def bounded_parameter(attempt: RepeatableCall, pair: ElementPair, constant: Cons
         choices = tuple(dict.fromkeys([value, *strings]))
         return Parameter(name, value, kind="choice", choices=choices) if len(choices) > 1 else None
     if isinstance(value, int):
-        least = value - value % _SEEDS
-        most = least + _SEEDS - 1
-        if not ("seed" in name and works(least) and works(most)):
-            least, most = _int_range(value, works, 1 if tried.out_of_time else _INT_STEPS)
+        first = value - value % _SEEDS
+        seeds = first, first + _SEEDS - 1
+        offered = "seed" in name and all(map(works, seeds))
+        least, most = seeds if offered else _int_range(value, works, 1 if tried.out_of_time else _INT_STEPS)
         return Parameter(name, value, least, most, kind="int") if least < most else None
     if isinstance(value, float) and math.isfinite(value):
         low, high = _float_range(value, constant.name.lower(), works)

@@ -20,9 +20,7 @@ from ...runtime.section import Section
 from ...runtime.timeouts import finished_within, seconds_left
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, ladder_points
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum
-from ..linearity.laws import (
-    surrogate_explains_scaling,
-)
+from ..linearity.laws import surrogate_explains_scaling
 from ..sampling.grid import Grid, Rows, grid_rows
 from ..sampling.refinement import kink_sides, refinement_points
 from ..singularities.special_points import SpecialPoint

@@ -12,15 +12,15 @@ from gradloupe.ops import Input
 KEPLER = Input("x", value=0.7, domain=(-3, 3))
 
 
-def kepler(tolerance, factor=1.0):
-    """A Function that solves y = x + 0.2 sin y by iteration; its gradient is that of the solution, times a factor."""
+def fixed_point(start, step, slope, tolerance, factor=1.0):
+    """A Function that solves y = step(x, y) by iteration; its gradient is that of the solution, times a factor."""
 
-    class Kepler(torch.autograd.Function):
+    class FixedPoint(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
-            y = x
+            y = start(x)
             for _ in range(100):
-                y, before = x + 0.2 * torch.sin(y), y
+                y, before = step(x, y), y
                 if (y - before).abs().max() <= tolerance:
                     break
             ctx.save_for_backward(y)
@@ -29,31 +29,23 @@ def kepler(tolerance, factor=1.0):
         @staticmethod
         def backward(ctx, grad_output):
             (y,) = ctx.saved_tensors
-            return factor * grad_output / (1 - 0.2 * torch.cos(y))
+            return factor * grad_output * slope(y)
 
-    return Kepler
+    return FixedPoint
+
+
+def kepler(tolerance, factor=1.0):
+    """A Function that solves y = x + 0.2 sin y."""
+    return fixed_point(
+        lambda x: x, lambda x, y: x + 0.2 * torch.sin(y), lambda y: 1 / (1 - 0.2 * torch.cos(y)), tolerance, factor
+    )
 
 
 def half_a_cosine(tolerance, factor=1.0):
-    """A Function that solves y = (cos y + x) / 2 by iteration, in about 12 steps."""
-
-    class HalfACosine(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            y = torch.zeros_like(x)
-            for _ in range(100):
-                y, before = (torch.cos(y) + x) / 2, y
-                if (y - before).abs().max() < tolerance:
-                    break
-            ctx.save_for_backward(y)
-            return y
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            (y,) = ctx.saved_tensors
-            return factor * grad_output / (2 + torch.sin(y))
-
-    return HalfACosine
+    """A Function that solves y = (cos y + x) / 2, in about 12 steps."""
+    return fixed_point(
+        torch.zeros_like, lambda x, y: (torch.cos(y) + x) / 2, lambda y: 1 / (2 + torch.sin(y)), tolerance, factor
+    )
 
 
 def several(tolerance, factor=1.0):
