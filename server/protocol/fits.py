@@ -19,11 +19,11 @@ def fits(value: Any, shape: Any) -> bool:
 
     Of what is none of these only texts, numbers, truth values, None and words to choose from are looked at.
     """
-    kind, inside = get_origin(shape) or shape, get_args(shape)
-    if is_typeddict(kind) or is_dataclass(kind):
+    kind, inside, fields = _parts(shape)
+    if fields is not None:
         return isinstance(value, dict) and all(
             fits(value[name], each) if name in value else get_origin(each) is NotRequired
-            for name, each in _fields(kind).items()
+            for name, each in fields.items()
         )
     if kind is NotRequired:
         return fits(value, inside[0])
@@ -42,5 +42,8 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 @cache
-def _fields(shape: type) -> dict[str, Any]:
-    return get_type_hints(shape, include_extras=True)
+def _parts(shape: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any] | None]:
+    """What kind of type it is, of what, and with which fields."""
+    kind = get_origin(shape) or shape
+    fields = get_type_hints(kind, include_extras=True) if is_typeddict(kind) or is_dataclass(kind) else None
+    return kind, get_args(shape), fields

@@ -70,7 +70,7 @@ _hints = cast(Callable[[Any], dict[str, Any]], cache(get_type_hints))
 
 def _plain(value: Any, hint: Any) -> Any:
     """A value as plain data of the type ``hint``, which may allow None."""
-    if value is None or isinstance(value, dict):
+    if value is None or isinstance(value, str | int | dict):
         return value
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist(), hint)
