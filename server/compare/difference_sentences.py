@@ -85,7 +85,7 @@ class _Comparison:
     at: str  # which x were compared, if they were few
 
     def forward(self, columns: _Columns) -> str:
-        hidden = [set(_gaps(header, "forward", ("jump",))) for header in self.headers]
+        hidden = [set(_gaps(header, ("jump",))) for header in self.headers]
         found = self._compared(columns, "forward", hidden)
         if not any(found.apart):
             return f"{self.nouns.forward} is the same in both{self.at or self._everywhere()}."
@@ -130,7 +130,7 @@ class _Comparison:
         if any(name not in each for each in columns):
             return []
         gaps = ("jump",) if name == "forward" else ()
-        hidden = [set(_gaps(header, "forward", gaps)) if gaps else set[int]() for header in self.headers]
+        hidden = [set(_gaps(header, gaps)) if gaps else set[int]() for header in self.headers]
         return [(low.x, high.x) for low, high in self._stretches(self._compared(columns, name, hidden))]
 
     def _compared(self, columns: _Columns, name: str, hidden: list[set[int]]) -> _ComparedRows:
@@ -230,9 +230,9 @@ def _common(columns: _Columns, name: str, hidden: list[set[int]]) -> Iterator[_R
         yield x, places[0][x], places[1][x]
 
 
-def _gaps(header: SectionRecord, name: str, reasons: tuple[str, ...]) -> Iterator[int]:
+def _gaps(header: SectionRecord, reasons: tuple[str, ...]) -> Iterator[int]:
     for reason in reasons:
-        yield from header["gaps"].get(name, {}).get(reason, ())
+        yield from header["gaps"].get("forward", {}).get(reason, ())
 
 
 def _equal(one: float, other: float, least: float) -> bool:

@@ -54,7 +54,7 @@ def aligned_lines(left: str, right: str) -> _Rows:
     return list(_rows(_unfolded(left), _unfolded(right)))
 
 
-def source_listings(left: str, right: str, first: tuple[int, int] = (1, 1)) -> tuple[Markup, Markup]:
+def source_listings(left: str, right: str, first: tuple[int, int]) -> tuple[Markup, Markup]:
     """Both sources in as many rows, with the classes ``differing`` and ``absent``; ids are ``left-L1`` and on.
 
     The visible line numbers count from ``first``, the first line of each source in its file.

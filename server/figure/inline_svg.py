@@ -52,7 +52,7 @@ def _panel(drawn: Scene, up: Axis, name: str) -> Markup:
     return stretched_panel(name, up, inside, [mark for layer in layers for mark in _marks(drawn, up, layer)])
 
 
-def stretched_panel(name: str, up: Axis, inside: Iterable[Markup], marks: Iterable[Markup] = ()) -> Markup:
+def stretched_panel(name: str, up: Axis, inside: Iterable[Markup], marks: Iterable[Markup]) -> Markup:
     """What is ``inside`` a panel, drawn on ``INLINE_GRID``, and above it the labels of its y-axis and marks."""
     box = f"0 0 {INLINE_GRID.width:g} {INLINE_GRID.height:g}"
     cut = {"class": f"panel {name}".rstrip(), "viewBox": box, "preserveAspectRatio": "none"}

@@ -30,7 +30,7 @@ class LegendEntry:
         return (self.length + _GAP) * size + text_width(self.words, size)
 
 
-def legend_entries(drawn: Scene, glossed: bool = True) -> tuple[list[LegendEntry], list[LegendEntry]]:
+def legend_entries(drawn: Scene, glossed: bool) -> tuple[list[LegendEntry], list[LegendEntry]]:
     """The entries for values, and those for slopes; ``glossed`` adds how the slopes were obtained."""
     section, said = drawn.section, drawn.section.nouns
     differing = box_key(stripe_label(section.word), "disagreement", max(_FAINTEST, drawn.opacity))

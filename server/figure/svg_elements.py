@@ -65,7 +65,7 @@ def truncated_text(text: str, room: float, size: float, face: Face = "text") -> 
     return f"{text.rstrip(' ,.;:')}…" if text.strip() else ""
 
 
-def wrapped_lines(text: str, room: float, size: float, first: float = 0.0) -> list[str]:
+def wrapped_lines(text: str, room: float, size: float, first: float) -> list[str]:
     """``text`` wrapped into lines of width ``room``; the first one is indented by ``first``."""
     lines, free = [""], room - first
     for word in re.split("[ \t\r\n]+", text):

@@ -227,7 +227,7 @@ _SWEEPS = 4
 
 
 def sugiyama_layout(
-    count: int, edges: Sequence[tuple[int, int]], last: Sequence[int] = ()
+    count: int, edges: Sequence[tuple[int, int]], last: Sequence[int]
 ) -> tuple[list[Point], list[list[Point]]]:
     """The position of each of ``count`` vertices, and for each edge the points at which it crosses the layers between.
 

@@ -84,7 +84,7 @@ class FrameDress:
 
 
 def exercise_context(
-    exercise: Exercise, course: Course, base: str, indexed: bool, dress: FrameDress | None = None
+    exercise: Exercise, course: Course, base: str, indexed: bool, dress: FrameDress | None
 ) -> dict[str, Any]:
     """The context of the page of an exercise of ``course``, or with a ``dress`` that of its frame on another page.
 

@@ -60,7 +60,7 @@ _MIN_COMPRESSED = 1024  # bytes; below, the headers outweigh the gain
 _INCOMPRESSIBLE = ("image/png", "application/pdf")  # formats that are compressed already
 
 
-def not_modified(request: Request, mark: str, cache: str = _SHARED) -> Response | None:
+def not_modified(request: Request, mark: str, cache: str) -> Response | None:
     """The 304 for a client that already has what ``mark`` stands for; else None."""
     tag = etag(request, mark)
     known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}

@@ -38,7 +38,7 @@ class _Declared:
         return compare_along_directions(call, change(self.meant) if self.meant else None, self.names)
 
 
-def calls_of_declared(section: Section, wrong: Collection[str] = ()) -> Iterator[OtherCall]:
+def calls_of_declared(section: Section, wrong: Collection[str]) -> Iterator[OtherCall]:
     """The other calls of a declared op: none of what it declares is changed but numbers within their bounds.
 
     A shape is free only where one number was declared, and the Function takes several of them as it takes each. Of a

@@ -49,7 +49,7 @@ class CallVariant:
 
 
 def call_variants(
-    recipe: Recipe, evidence: CollectedEvidence, given: bool = False, captured: Collection[str] = ()
+    recipe: Recipe, evidence: CollectedEvidence, given: bool, captured: Collection[str]
 ) -> tuple[CallVariant, ...]:
     """The variants of a recipe, none twice, and none of the recipe itself.
 

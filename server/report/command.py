@@ -28,7 +28,7 @@ _DOCUMENTS = {"json": json_report, "junit": junit_report, "sarif": sarif_report}
 __all__ = ["examine_targets", "report_bad_target", "report_nothing", "run_report", "write_report"]
 
 
-def run_report(process: WorkerProcess, chosen: Settings, known: Baseline | None = None) -> int:
+def run_report(process: WorkerProcess, chosen: Settings, known: Baseline | None) -> int:
     """Report on what ``process`` imports, as ``chosen`` says; returns the exit code.
 
     0: all is well, or ``--check`` was not given; 1: something differs, fails, is undecided or cannot be called; 2: a

@@ -39,9 +39,9 @@ def summarize(
     op: OpDescription,
     curves: Sequence[SectionRecord],
     contract: ContractRecord | None,
-    allowed: Collection[str] = (),
-    unswept: Sequence[str] = (),
-    strict: bool = False,
+    allowed: Collection[str],
+    unswept: Sequence[str],
+    strict: bool,
     proofs: Sequence[ProofRecord] = (),
 ) -> CheckResult:
     """The result from the headers of ``curves``, those of the default section first, and of the ``contract``.

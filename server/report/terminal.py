@@ -61,7 +61,7 @@ def plain_text(write: Callable[[Console], None], width: int = 0) -> str:
     return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
 
 
-def print_report(report: Report, out: Console, verbose: bool = False) -> None:
+def print_report(report: Report, out: Console, verbose: bool) -> None:
     """Write the report, notes of the X-ray only if ``verbose``; outside a terminal without spaces at ends of lines."""
     if out.is_terminal:
         _write(report, out, verbose)

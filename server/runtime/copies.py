@@ -11,7 +11,7 @@ Index = tuple[int, ...]
 CopyAxis = int | None  # None stands for a new dimension before the others
 
 
-def copy_shape(sizes: Index, copies: int, axis: CopyAxis = 0) -> Index | None:
+def copy_shape(sizes: Index, copies: int, axis: CopyAxis) -> Index | None:
     """The shape of one of the copies that lie along ``axis`` of a tensor; None where so many cannot lie there."""
     if axis is None or not sizes:
         return sizes[1:] if (sizes[0] if sizes else 1) == copies else None
@@ -42,7 +42,7 @@ def together(copies: torch.Tensor, axis: CopyAxis = 0) -> torch.Tensor:
     return copies.movedim(0, at).flatten(at, at + 1)
 
 
-def pick_elements(tensor: torch.Tensor, copies: int, index: Index, axis: CopyAxis = 0) -> torch.Tensor:
+def pick_elements(tensor: torch.Tensor, copies: int, index: Index, axis: CopyAxis) -> torch.Tensor:
     """The element at ``index`` of every copy, 1-D, as a view; without an index the only one there is."""
     if tensor.shape == (copies,):
         return tensor

@@ -24,7 +24,7 @@ def reference_of(section: Section, x: Array, grad_output: float = 1.0) -> Sectio
     return find_reference(Batch(section), x, grad_output).section
 
 
-def find_reference(batch: Batch, x: Array, grad_output: float = 1.0) -> Batch:
+def find_reference(batch: Batch, x: Array, grad_output: float) -> Batch:
     """The section in double precision on the CPU, or unchanged where the Function does not support that."""
     section = batch.section
     if section.dtype == torch.float64 and section.device == "cpu":

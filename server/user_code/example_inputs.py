@@ -67,7 +67,7 @@ def override_for(
     function: Callable[..., Any],
     names: Sequence[str],
     namespace: Mapping[str, Any],
-    alone: bool = False,
+    alone: bool,
     recipe: str = "",
 ) -> Override | None:
     """How the user says a Function is called; None where the user does not.

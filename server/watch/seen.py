@@ -56,7 +56,7 @@ class SeenResults:
         return "\n\n".join(map(repr, self.results))
 
 
-def check_seen(cls: type, capture: Capture, everywhere: bool = False) -> CheckResult:
+def check_seen(cls: type, capture: Capture, everywhere: bool) -> CheckResult:
     """The check of a Function with what was seen of it, which fails for what that touches, or ``everywhere``."""
     with process_restored():
         found = run_check(cls, _call_seen(cls, capture)).checked

@@ -145,7 +145,7 @@ def weighted_total(outputs: TensorsByName, weights: TensorsByName) -> float:
 def slopes_of_function(
     total: Callable[[torch.Tensor], float],
     held: torch.Tensor,
-    precision: float = EPSILON,
+    precision: float,
     also: Sequence[int] = (),
 ) -> TensorSlopes:
     """The derivative of a scalar function by the elements of a tensor, or by some of many, with the ladder of curves.

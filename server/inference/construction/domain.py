@@ -85,9 +85,9 @@ def _stable_span(row: list[float], place: int, swept: int) -> _Interval:
 def swept_domain(
     attempt: RepeatableCall,
     pair: ElementPair,
-    usual: _Interval = USUAL_DOMAIN,
-    within: _Interval = _ANYWHERE,
-    numbers: Collection[str] = (),
+    usual: _Interval,
+    within: _Interval,
+    numbers: Collection[str],
 ) -> _Interval:
     """The interval to sweep: the usual one, or one around the current value if forward is not finite there.
 

@@ -68,7 +68,7 @@ def _works(attempt: RepeatableCall, pair: ElementPair) -> bool:
     return fits and math.isfinite(float(out[pair.of_index]))
 
 
-def _int_range(value: int, works: Callable[[object], bool], far: int = _INT_STEPS) -> tuple[int, int]:
+def _int_range(value: int, works: Callable[[object], bool], far: int) -> tuple[int, int]:
     """The range of consecutive ints around a value that all work."""
     if abs(value) > _LARGE_INT:
         ends = sorted((value // 2, value * 2))

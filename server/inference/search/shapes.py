@@ -83,7 +83,7 @@ def default_shape(rank: int, square: bool = False, even: bool = False) -> _Shape
     return (*shape[:-2], 4, 4) if square and rank >= 2 else shape
 
 
-def is_settled(known: ArgumentEvidence, rank: int, first: bool = False) -> bool:
+def is_settled(known: ArgumentEvidence, rank: int, first: bool) -> bool:
     """Whether the source says that a tensor has this rank, or its name does by convention, if it is not the ``first``.
 
     Otherwise it is a guess.

@@ -203,7 +203,7 @@ class LadderPoints:
     values: Array | None = None
 
 
-def ladder_points(x: Array, span: float, step: float | None = None, precision: float = EPSILON) -> LadderPoints:
+def ladder_points(x: Array, span: float, step: float | None, precision: float = EPSILON) -> LadderPoints:
     """The points at which ``differentiate`` asks for forward."""
     widest = step or widest_step(span, precision)
     ends = 2 * LEVELS * x.size
@@ -386,7 +386,7 @@ def _grows_without_bound(quotient: Array) -> NDArray[np.bool_]:
 
 
 def remeasure(
-    forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp], visible: Array | None = None
+    forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp], visible: Array | None
 ) -> Slopes:
     """The same slopes, with those of ``rows`` measured a second time by the finer ladder.
 

@@ -98,7 +98,7 @@ def constant_name(value: float, within: float) -> str:
     return next((called for called, constant in _NAMED.items() if abs(value - constant) <= within), "")
 
 
-def slope_share(off: float, slope: float, nearby: float = 0.0) -> float | None:
+def slope_share(off: float, slope: float, nearby: float) -> float | None:
     """A difference as a share of the slope at its place; None where either is no number, or the slope nothing."""
     known = math.isfinite(off) and abs(slope) > max(NOTHING * nearby, _ROUNDING * off)
     return off / abs(slope) if known else None
@@ -113,7 +113,7 @@ def describe_size(off: float, slope: float, nearby: float = 0.0, of: str = _SLOP
     return f", off by {two_digits(off)}, {describe_share(off, slope, nearby, of)}"
 
 
-def describe_share(off: float, slope: float, nearby: float = 0.0, of: str = _SLOPE) -> str:
+def describe_share(off: float, slope: float, nearby: float, of: str = _SLOPE) -> str:
     """A difference by what it is a part ``of``; ``nearby`` is the largest slope near its place."""
     share = slope_share(off, slope, nearby)
     if share is None:

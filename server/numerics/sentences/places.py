@@ -102,9 +102,7 @@ def runs_among(rows: Mask, among: Mask) -> list[tuple[int, int]]:
     return [(int(judged[first]), int(judged[last])) for first, last in unbroken_runs(rows[judged])]
 
 
-def describe_rows(
-    rows: Mask, among: Mask, evaluation: Evaluation, names: Names, differs: Sequence[Interval] = ()
-) -> str:
+def describe_rows(rows: Mask, among: Mask, evaluation: Evaluation, names: Names, differs: Sequence[Interval]) -> str:
     """The places of some of the rows ``among``, such as ``for x < −1 and for x > 1``.
 
     ``differs`` are the intervals in which backward does, whose edges are known better than the rows tell.

@@ -40,7 +40,7 @@ class SeenPoints:
     bends: tuple[float, ...]
 
 
-def judge_seen(section: Section, x: Array, grad_output: Array, step: float | None = None) -> SeenPoints | None:
+def judge_seen(section: Section, x: Array, grad_output: Array, step: float | None) -> SeenPoints | None:
     """Judge backward at each ``x`` for its ``grad_output``; of many numbers some.
 
     None where no number is finite, or nothing comes back. Raises ``FunctionFailed``.

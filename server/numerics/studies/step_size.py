@@ -119,9 +119,9 @@ def study_step_size(
     forward: Forward,
     x: float,
     span: float,
-    derivative: float | None = None,
-    precision: float = EPSILON,
-    step: float | None = None,
+    derivative: float | None,
+    precision: float,
+    step: float | None,
 ) -> StepSizeStudy:
     """The differences of ``forward`` at ``x``, in a picture ``span`` wide.
 

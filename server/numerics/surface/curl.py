@@ -63,7 +63,7 @@ NOT_TESTED = CurlTest(None, 0.0, 0.0, None)  # unit: nothing is known, of no par
 
 
 @np.errstate(all="ignore")
-def run_curl_test(field: VectorField, x: Array, y: Array, expensive: bool, count: int | None = None) -> CurlTest:
+def run_curl_test(field: VectorField, x: Array, y: Array, expensive: bool, count: int | None) -> CurlTest:
     """The circulation of ``field`` over the plane from end to end of ``x`` and ``y``, in each of ``count``² cells.
 
     ``expensive`` says that few points should be asked for. Only the field is asked, never forward. Raises

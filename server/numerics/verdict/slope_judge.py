@@ -73,7 +73,7 @@ def judge_kinks(grad_output: float, returned: Array, slopes: Slopes, atol: Array
     return np.where(unknown, Status.UNDECIDED, np.where(between, Status.SUBGRADIENT, Status.DIFFERS)).astype(np.int8)
 
 
-def error_band(error: Array, grad_output: float = 1.0) -> Array:
+def error_band(error: Array, grad_output: float) -> Array:
     """How far a gradient may be from a measured slope, times ``grad_output``, because of the error of that."""
     return EVIDENCE_BOUNDS * abs(grad_output) * error
 

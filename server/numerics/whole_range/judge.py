@@ -154,7 +154,7 @@ def range_gradients(section: Section, reference: Section, grad_output: float) ->
     return RangeMeasurements(*at, x, returned.values, returned.grad_input, measured, zero, zero, alike)
 
 
-def with_bounds(found: RangeMeasurements, largest_gradient: float, seen: float = 1.0) -> RangeMeasurements:
+def with_bounds(found: RangeMeasurements, largest_gradient: float, seen: float) -> RangeMeasurements:
     """The same, with what may be off there; the ``largest_gradient`` is that of the visible range."""
     section, x, measured, grad_output = found.section, found.x, found.measured, found.grad_output
     size, eps = np.abs(x), torch.finfo(section.dtype).eps

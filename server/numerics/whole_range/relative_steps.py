@@ -25,7 +25,7 @@ _DECADE = 10.0  # bound: the slopes that set the tolerance at x lie between x an
 _SHORT_MANTISSAS = (24, 11, 8, 4, 3)
 
 
-def log_grid_points(dtype: torch.dtype, reach: DomainReach, most: int | None = None) -> Array:
+def log_grid_points(dtype: torch.dtype, reach: DomainReach, most: int | None) -> Array:
     """Points of both signs from the smallest to the largest number of the dtype within ``reach``, increasing.
 
     Without 0. At most ``most`` if that is given.
