@@ -21,6 +21,15 @@ def sampled(names: Iterable[object], sample: Collection[object] = KINDS) -> list
     return [name if name in sample else pytest.param(name, marks=pytest.mark.nightly) for name in names]
 
 
+def in_turn(names: Iterable[object], *ways: tuple[object, ...]) -> list[object]:
+    """Parameters of a test: each name in one of these ways, in turn; in all of them nightly."""
+    return [
+        pytest.param(name, *way, marks=() if turn == at % len(ways) else pytest.mark.nightly)
+        for at, name in enumerate(names)
+        for turn, way in enumerate(ways)
+    ]
+
+
 def each_fourth(names: Collection[str]) -> list[object]:
     """Parameters of a test, three of four nightly."""
     return sampled(names, [*names][::4])

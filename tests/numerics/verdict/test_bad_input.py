@@ -5,6 +5,7 @@ from time import process_time
 
 import pytest
 import torch
+from support.sampling import in_turn
 from support.sections import look, written
 
 SOON = 3.0  # seconds of this process for one look
@@ -123,27 +124,18 @@ def word(name, dtype, factor):
     return found
 
 
-def ways(names, *looks):
-    """Each of these with one way to look, in turn; in all of them nightly."""
-    return [
-        pytest.param(name, *look, marks=() if turn == at % len(looks) else pytest.mark.nightly)
-        for at, name in enumerate(names)
-        for turn, look in enumerate(looks)
-    ]
-
-
 DOUBLE, SINGLE = torch.float64, torch.float32
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype", "factor"), ways(BAD, (DOUBLE, 1.5), (DOUBLE, -1.0), (DOUBLE, 0.0), (SINGLE, 1.5))
+    ("name", "dtype", "factor"), in_turn(BAD, (DOUBLE, 1.5), (DOUBLE, -1.0), (DOUBLE, 0.0), (SINGLE, 1.5))
 )
 def test_what_is_wrong_never_matches(name, dtype, factor):
     # Of what does not depend on x every draw has the slope 0.
     assert word(name, dtype, factor or 1.5 * (name == "nothing but chance")) != "matches"
 
 
-@pytest.mark.parametrize(("name", "dtype"), ways(sorted(set(BAD) - ROUGH - LONG), (DOUBLE,), (SINGLE,)))
+@pytest.mark.parametrize(("name", "dtype"), in_turn(sorted(set(BAD) - ROUGH - LONG), (DOUBLE,), (SINGLE,)))
 def test_what_is_right_is_never_accused(name, dtype):
     assert word(name, dtype, 1.0) in ("matches", "undecided")
 
