@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import product
 from typing import Any, Literal
 
@@ -170,7 +170,7 @@ class Op:
             if p.kind == "choice" and p.default not in p.choices
         ]
         problems += [f"wrt={self.wrt!r} is not an element of its inputs"] * bool(
-            self.inputs and self.wrt not in ("", *self._swept())
+            self.inputs and self.wrt and self.wrt not in self._swept()
         )
         problems += [f"of={self.of!r} is not an element of its outputs"] * (
             self.of.partition("[")[0] not in ("", *self.outputs)
@@ -273,7 +273,7 @@ class Op:
         return (self.call or self.function.apply)(*arguments)
 
 
-@lru_cache(maxsize=64)
+@cache
 def slope_of_clamp() -> float:
     """The slope that ``torch.clamp`` takes at its bounds, where any from 0 to 1 is right: releases of torch differ."""
     with torch.enable_grad():

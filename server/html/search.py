@@ -9,7 +9,7 @@ order is that of the gallery.
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 LONGEST = 100  # characters of a search that are read
@@ -95,7 +95,7 @@ def _ordered(text: str) -> list[str]:
     return [_stem(word) for word in _WORD.findall(text.lower())]
 
 
-@cache
+@lru_cache(4096)
 def _words_of(text: str) -> _Words:
     """The words of a text; of a class name also its parts."""
     return frozenset(_ordered(f"{text} {_CAMEL.sub(' ', text)}"))

@@ -15,6 +15,11 @@ def counted(words: Iterable[str]) -> list[str]:
     return [word if count == 1 else several(word, count) for word, count in Counter(words).items()]
 
 
+def with_article(word: str) -> str:
+    """The word behind its indefinite article: "a tensor", "an IndexError"."""
+    return f"{'an' if word[0] in 'aeiouAEIOU' else 'a'} {word}"
+
+
 def several(word: str, count: int) -> str:
     """So many of what a word with its article stands for, like "2 tensors"."""
     return f"{count} {word.partition(' ')[2] or word}s"

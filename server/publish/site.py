@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,8 +80,11 @@ async def site_files(
             place, each = waiting.popleft()
             pages[place] = await published(one.answer, device, each, taught, done)
 
-    helpers = [Engine.spawn(engine.job) for _ in range(helper_count(len(plan.functions)))]
+    helpers: list[Engine] = []
     try:
+        with suppress(OSError):  # without room for another process those that there are do it
+            for _ in range(helper_count(len(plan.functions))):
+                helpers.append(Engine.spawn(engine.job))
         for each in helpers:
             await each.connect()
         await asyncio.gather(*(serve(each) for each in (engine, *helpers)))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ...ops import Op
+from ..protocol.listed import with_article
 
 _T = TypeVar("_T")
 Phase = Literal["forward", "backward", "surrogate", "double backward"]
@@ -91,10 +92,7 @@ def describe_result(y: Any, outputs: int) -> str:
     """Words for a call's result that is not the declared tensor: "None", "a list", "2 outputs"."""
     if outputs != 1:
         return f"{outputs} outputs"
-    if y is None:
-        return "None"
-    kind = type(y).__name__
-    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+    return "None" if y is None else with_article(type(y).__name__)
 
 
 def exception_text(error: BaseException, limit: int) -> str:

@@ -74,7 +74,7 @@ def _location(error: BaseException, trace: TracebackException, reading: UserFile
 
 def _is_in_source_file(frame: FrameSummary) -> bool:
     """Whether a frame is in a source file outside importlib and Gradloupe."""
-    return not frame.filename.startswith(("<", os.path.realpath(SERVER))) and "importlib" not in frame.filename
+    return not frame.filename.startswith(("<", SERVER)) and "importlib" not in frame.filename
 
 
 def _sentence(

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from ...ops import BadDeclaration, Op
+from ..inference.recipe.recipe import NotInferred
 from ..inference.source.signature import signature_of
 from ..runtime.arguments import BoundFunction, PassedArgument, as_tensor_or_tuple, passed_parts, real_outputs
 from .discover import is_user_function
@@ -31,7 +32,10 @@ def claimed_in_docstring(function: Any) -> Op | None:
     line = _LINE.search(inspect.cleandoc(getattr(function, "__doc__", None) or ""))
     if line is None or not is_user_function(function):
         return None
-    names = signature_of(function).names
+    try:
+        names = signature_of(function).names
+    except NotInferred:  # what looks at it next says why
+        return None
     try:
         words = {node.id for node in ast.walk(ast.parse(line[2], mode="eval")) if isinstance(node, ast.Name)}
     except SyntaxError as problem:

@@ -155,7 +155,7 @@ def _reach(values: Array) -> Interval:
 def _bins(values: Array, span: Interval, count: int, size: int) -> Bins:
     """A histogram between two ends: from, to, share of ``size`` numbers."""
     low, high = span
-    if not values.size or not low < high:
+    if not low < high:
         return []
     inside = values[(values >= low) & (values <= high)]
     counts, edges = np.histogram(inside, bins=count, range=span)
@@ -196,7 +196,7 @@ def _sentences(
         yield f"{share_words(record['missing'])} are NaN or infinite."
     finite = sample.x[np.isfinite(sample.x)]
     unreached = [each for each in verdict.against.intervals if not _reached(each, finite)]
-    if unreached and verdict.word == "differs":
+    if unreached and finite.size and verdict.word == "differs":
         low, high = format_number(float(finite.min())), format_number(float(finite.max()))
         also = "too, " if record["differs"] else ""
         yield (

@@ -52,9 +52,11 @@ class Replay:
         return plain_text(self._write, _WIDTH).strip("\n")
 
     def _write(self, console: Console) -> None:
-        for place in {0: None, len(self.losses) - 1: None} if self.losses else ():
-            pair = (typeset_number(losses[place], 6) for losses in (self.losses, self.swapped_losses))
-            console.print(f"loss {place + 1}: as it is {next(pair)}, {self.label} {next(pair)}")
+        # One may call backward less often than the other.
+        losses = [*enumerate(zip(self.losses, self.swapped_losses, strict=False), 1)]
+        for number, pair in dict(losses[:1] + losses[-1:]).items():
+            loss, swapped = (typeset_number(each, 6) for each in pair)
+            console.print(f"loss {number}: as it is {loss}, {self.label} {swapped}")
         table = Table("gradient of", "length", self.label, "cosine", box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
         found = sorted(self.gradients, key=lambda each: 2.0 if each.cosine is None else each.cosine)
         for each in found[:_ROWS]:

@@ -72,3 +72,11 @@ def test_what_is_no_function_is_no_surrogate() -> None:
     for said in ({"surrogate": 2}, {"surrogate": torch.tanh, "surrogate_gradient": torch.tanh}):
         found = check(function_of(WINDOW), **said)
         assert (found.word, "surrogate" in found.sentence) == ("unsolved", True)
+
+
+def test_a_line_in_a_class_that_takes_no_call_costs_no_other_function(tmp_path: Path) -> None:
+    line = "Gradloupe surrogate: x"
+    unfit = class_source("def forward(ctx, *, x):\n    return x", "KeywordOnly", line)
+    done = checked(tmp_path, f"{unfit}\n\n{class_source(formula('x', 'x * x', 'g * 2 * x', saved='x'), 'Square')}")
+    assert "KeywordOnly" in done.stdout
+    assert "Square  x: float64" in " ".join(done.stdout.split()).replace("Square x", "Square  x")

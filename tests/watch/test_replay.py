@@ -104,3 +104,20 @@ def test_what_cannot_be_replayed_is_refused_in_a_sentence(swapped):
     exec("import gradloupe\nwith gradloupe.watch() as seen:\n    pass", there)  # noqa: S102 - a prompt keeps no lines
     with pytest.raises(ValueError, match="give the step as a function"):
         there["seen"].replay(torch="2.14")
+
+
+def test_a_swapped_step_may_call_backward_less_often():
+    x = torch.tensor([-2.0, 0.5, 3.0], requires_grad=True)
+
+    def step():
+        for _ in range(2):
+            y = Clip.apply(x, -1.0, 1.0)
+            y.sum().backward()
+            if x.grad.abs().max() > 0.5 and x.grad[0] != 0:
+                break
+
+    with gradloupe.watch() as seen:
+        step()
+    found = seen.replay(step, Clip=Through)
+    assert (len(found.losses), len(found.swapped_losses)) == (2, 1)
+    assert repr(found).startswith("loss 1: as it is")

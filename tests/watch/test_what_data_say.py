@@ -1,13 +1,17 @@
 """What a step has seen lies under the curves, and is said in sentences."""
 
 import json
+from dataclasses import replace
 from html import unescape
 
 import pytest
+import torch
 from support import http
 from support.seen_step import functions_of, seen_step
 from support.servers import serving_in_thread
+from support.written_functions import function_of
 
+import gradloupe
 from gradloupe.server.capture.record import read_capture
 from gradloupe.server.documents.csv_table import csv_table
 from gradloupe.server.figure.scene import build_scene, scene_document
@@ -125,3 +129,28 @@ def test_an_op_of_the_gallery_is_seen_in_a_small_net(server):
     for refused in ("softmax?data=net", "relu?data=mine"):
         problem = http.get(f"{server}/ops/{refused.replace('?', '.json?')}")
         assert (problem.status_code, problem.json()["parameter"]) == (422, "data")
+
+
+@pytest.mark.parametrize("number", [2.0, float("nan")])
+def test_numbers_that_all_lie_on_a_kink_or_nowhere_are_told(folder, number):
+    function = functions_of(folder).WrongFarOut
+    with gradloupe.watch() as seen:
+        function.apply(torch.full((6,), number, requires_grad=True)).sum().backward()
+    seen.save(folder / "alike.gradloupe")
+    found = answer(folder, "WrongFarOut", "alike").header["seen"]
+    assert found["sampled"] == 6
+    assert found["missing"] == float(number != number)
+
+
+def test_an_op_that_fails_in_the_small_net_is_shown_without_it():
+    broken = function_of("""
+        def forward(ctx, x):
+            return x * 2
+        def backward(ctx, g):
+            raise ValueError("not yet")
+    """)
+    told = make_subject(broken, CheckArguments())
+    question = replace(default_address(told.told).question, data="net")
+    header = told.frame(question).header
+    assert header["seen"] is None
+    assert "not yet" in header["failure"]["sentence"]

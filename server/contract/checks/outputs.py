@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...protocol.listed import listed
+from ...protocol.listed import listed, with_article
 from ...runtime.failure import describe_exception
 from ...runtime.timeouts import TookTooLong
 from ..examination.contract_check import EXTENDING, MARK_DIRTY, MARK_NON_DIFFERENTIABLE, CheckFinding, contract_check
@@ -197,9 +197,7 @@ def _floating(out: torch.Tensor) -> bool:
 
 
 def _kind(name: str) -> str:
-    if name == "NoneType":
-        return "None"
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return "None" if name == "NoneType" else with_article(name)
 
 
 OUTPUT_CHECKS = (

@@ -32,9 +32,9 @@ def precision_of(section: Section, forward: Forward, x: Array, y: Array) -> floa
     ``forward`` gives them for other ``x``. Values with more digits than float32 leaves need no further call, nor such
     values where ``x`` has more. Raises ``FunctionFailed`` where ``forward`` does.
     """
-    if mantissa_bits(y) > FLOAT32_BITS or mantissa_bits(forward(irrational(x))) > FLOAT32_BITS:
+    if mantissa_bits(y) > FLOAT32_BITS or mantissa_bits(shifted := forward(irrational(x))) > FLOAT32_BITS:
         return EPSILON
-    return max(relative_precision(forward, x, y), function_precision(section))
+    return max(relative_precision(y, shifted), function_precision(section))
 
 
 @remembered()

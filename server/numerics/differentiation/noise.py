@@ -198,16 +198,13 @@ def moving_maximum(values: Array, reach: int) -> Array:
     return maximum
 
 
-def relative_precision(forward: Forward, x: Array, y: Array) -> float:
-    """Half a unit in the last place of the precision that ``forward``, with the values ``y`` at ``x``, really has.
+def relative_precision(y: Array, shifted: Array) -> float:
+    """Half a unit in the last place of the precision that a forward with the values ``y`` really has.
 
-    Larger than that of float64 where it rounds to float32 or less inside. Constant pieces do not count,
-    nor do values with few bits because ``x`` has few: forward is evaluated again at irrational places.
+    Larger than that of float64 where it rounds to float32 or less inside. Constant pieces do not count, nor do values
+    with few bits because their places have few: of those that are ``irrational`` they are ``shifted``.
     """
-    if not looks_rounded(y):
-        return EPSILON
-    shifted = forward(irrational(x))
-    return math.ldexp(1.0, -mantissa_bits(shifted)) if looks_rounded(shifted) else EPSILON
+    return math.ldexp(1.0, -mantissa_bits(shifted)) if looks_rounded(y) and looks_rounded(shifted) else EPSILON
 
 
 def irrational(x: Array) -> Array:

@@ -23,7 +23,7 @@ _OWN = ("diagonal", "rows", "lower", "upper")  # patterns by which an output may
 
 
 def sparsity_pattern(jacobian: Jacobian) -> str:
-    """The word for the numerical block: a key of ``SAID``; "sparse" if it is none of them, "" if it is one cell."""
+    """The word for the numerical block: a key of ``_PATTERNS``; "sparse" if it is none, "" if it is one cell."""
     nonzero = dependence_mask(jacobian)
     if nonzero.size == 1 or not jacobian.deterministic:
         return ""

@@ -31,7 +31,7 @@ _RTOL = 1e-2
 
 @dataclass(frozen=True)
 class Linearity:
-    """The laws of linearity that a backward breaks (``BROKEN_LAWS``), each at its worst point; none if it is linear."""
+    """The laws of linearity that a backward breaks, each at its worst point; none if it is linear."""
 
     findings: tuple[Violation, ...] = ()
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
-from ...protocol.listed import listed
+from ...protocol.listed import listed, with_article
 from ...runtime import timing
 from ...runtime.arrays import Array
 from ...runtime.call_cost import estimated_seconds
@@ -58,8 +58,8 @@ def gradgradcheck(section: Section, points: Array, name: str, span: float) -> _R
         except GradcheckError as error:
             return _Result(False, f"torch.autograd.gradgradcheck fails at {at}: {_first_line(error)}.")
         except Exception as error:  # noqa: BLE001 whatever the Function raises
-            problem = f"{type(error).__name__}: {_first_line(error)}"
-            return _Result(False, f"torch.autograd.gradgradcheck cannot run at {at}, where it met a {problem}.")
+            problem = f"{with_article(type(error).__name__)}: {_first_line(error)}"
+            return _Result(False, f"torch.autograd.gradgradcheck cannot run at {at}, where it met {problem}.")
         if reason:
             return _Result(None, f"torch.autograd.gradgradcheck was not run: {reason}.")
         # The first time torch has much to load, which is no fault of the Function's.

@@ -83,7 +83,7 @@ def unbroken_stretches(intervals: Sequence[Interval]) -> tuple[list[Interval], l
 
 
 def describe_meetings(points: Sequence[float], evaluation: Evaluation, names: Names) -> str:
-    """The single points at which intervals meet: named, or counted where they are more than two."""
+    """The single points at which intervals meet: named, or counted where they are many."""
     if len(points) > MOST_NAMED:
         return f"at {len(points)} points"
     return f"at {listed([f'{names.wrt} = {describe_point(each, evaluation)}' for each in points])}"

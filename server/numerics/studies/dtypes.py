@@ -18,7 +18,7 @@ from ...runtime.devices import TORCH_DTYPES, Device, devices
 from ...runtime.failure import NOT_REPRESENTABLE, Failure, FunctionFailed, unless_backward_fails
 from ...runtime.reference import double_precision
 from ...runtime.section import BackwardResult, Section
-from ..differentiation.noise import relative_precision
+from ..differentiation.noise import irrational, relative_precision
 from ..formatting.numbers import format_number
 from ..sampling.grid import POINTS_ONE_BY_ONE, Grid
 from ..sentences.names import complex_inputs
@@ -234,7 +234,7 @@ def _computes_in(section: Section, x: Array, result: BackwardResult, grad_output
 
     def narrow(function: Callable[[Array], Array], values: Array) -> str | None:
         try:
-            bits = -math.log2(relative_precision(function, x, values))
+            bits = -math.log2(relative_precision(values, function(irrational(x))))
         except FunctionFailed:
             return None
         return next((name for name, most in _BITS.items() if bits <= most), None)
