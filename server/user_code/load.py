@@ -110,7 +110,7 @@ def load_targets(
         loaded = _without_abstract_bases(loaded)
         loaded = [(target, module, _with_claim(each)) for target, module, each in loaded]
     except (NoFunction, BadDeclaration) as error:
-        raise LoadFailed(import_error_report(error, reading, os.getcwd()), files_to_watch(reading)) from None
+        raise LoadFailed(encodable(load_error(str(error), type(error).__name__)), files_to_watch(reading)) from None
     notes += [
         each for module in dict.fromkeys(module for _, module, _ in loaded) for each in unknown_example_names(module)
     ]

@@ -39,7 +39,9 @@ def claimed_in_docstring(function: Any) -> Op | None:
     try:
         words = {node.id for node in ast.walk(ast.parse(line[2], mode="eval")) if isinstance(node, ast.Name)}
     except SyntaxError as problem:
-        raise BadDeclaration(f"The line “{line[0].strip()}” of {function.__qualname__} is no expression.") from problem
+        raise BadDeclaration(
+            f"The line “{line[0].strip()}” of {function.__qualname__} is no expression; correct it."
+        ) from problem
     last = max((place for place, name in enumerate(names, 1) if name in words), default=1)
     namespace = {"torch": torch, **vars(sys.modules[function.__module__])}
     meant = eval(f"lambda {', '.join(names[:last])}: ({line[2]})", namespace)  # noqa: S307 it is the user's own code
