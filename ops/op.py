@@ -201,6 +201,10 @@ class Op:
                 yield each.name if one else f"{each.name}[{','.join(map(str, index))}]"
         yield from (each.name for each in self.parameters if each.kind == "float")
 
+    def input(self, name: str) -> Input:
+        """The input of this name."""
+        return next(each for each in self.inputs if each.name == name)
+
     @property
     def says_the_call(self) -> bool:
         """Whether it declares how the Function is called."""

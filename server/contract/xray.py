@@ -107,7 +107,7 @@ def contract_xray(
     if not (isinstance(section.op.function, type) and issubclass(section.op.function, torch.autograd.Function)):
         return ContractResult((_no_function(section.op),), (), ())
     section = section.at(torch.float64, "cpu")
-    domain = next((each.domain for each in section.op.inputs if each.name == section.wrt), (-3.0, 3.0))
+    domain = (-3.0, 3.0) if section.sweeps_parameter else section.op.input(section.wrt).domain
     until = timing.now() + seconds_left()
     with quietly():
         _load(section.op.function)

@@ -314,7 +314,7 @@ def _elementwise_batch(alone: Section, t: Array, grad_output: float, known: Know
 def _lone_witnesses(alone: Section, grad_output: float, known: Known) -> tuple[Array, BackwardResult | None, Section]:
     """Three points of the domain, what each returns alone, None where it is no number; and all inputs stacked."""
     together = replace(alone, stacked=tuple(name for name, _ in alone.inputs))
-    low, high = next(each.domain for each in alone.op.inputs if each.name == alone.wrt)
+    low, high = alone.op.input(alone.wrt).domain
     t = low + WITNESS_SHARES * (high - low)
     try:
         first, last = alone.backward(t[:1], grad_output), alone.backward(t[2:], grad_output)

@@ -53,7 +53,7 @@ def mirrored_index(section: Section, index: Index) -> Index:
 
 def swept_shape(section: Section) -> Index:
     """The shape of the input that is swept."""
-    return next((each.shape for each in section.op.inputs if each.name == section.wrt), ())
+    return () if section.sweeps_parameter else section.op.input(section.wrt).shape
 
 
 def _depends(section: Section, t: Array) -> bool:

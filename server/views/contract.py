@@ -38,7 +38,7 @@ def _swept_range(section: Section, question: Question) -> tuple[float, float] | 
     """The range of the page; None, for the domain, if it lies inside that or is very much wider."""
     if section.sweeps_parameter:
         return None
-    low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
+    low, high = section.op.input(section.wrt).domain
     inside = low <= question.start and question.stop <= high
     far = question.stop - question.start > _MAX_RATIO * (high - low)
     return None if inside or far else (question.start, question.stop)

@@ -296,7 +296,7 @@ def complex_badge(section: Section) -> CapabilityBadge:
         are = "is complex: it is" if len(whole) == 1 else "are complex: they are"
         said = f"{listed(whole)} {are} swept along the real and along the imaginary part."
         return CapabilityBadge("complex", "yes", said)
-    low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
+    low, high = section.op.input(section.wrt).domain
     grid, section = Grid(low, high, _POINTS), section.alone(dtype=torch.float64, device="cpu")
     seen: ComplexStudy = study_complex(batched_section(section, grid.points()), grid)
     state = _STATES[seen.verdict]

@@ -117,7 +117,7 @@ def _nonfinite(session: CheckSession) -> Iterator[CheckFinding]:
 def _is_usual(session: CheckSession, name: str, x: float) -> bool:
     """Whether an input may well have this value: one in its domain, or a moderate one where any number will do."""
     op = session.section.op
-    low, high = next(each.domain for each in op.inputs if each.name == name)
+    low, high = op.input(name).domain
     if name == session.section.wrt:
         low, high = min(low, session.reach[0]), max(high, session.reach[1])
     recipe = op.recipe if isinstance(op, InferredOp) else None

@@ -238,7 +238,7 @@ def _irregular_call(session: CheckSession) -> Call | None:
         return None
     moved = {}
     for name, tensor in session.call.tensors.items():
-        low, high = next(each.domain for each in session.section.op.inputs if each.name == name)
+        low, high = session.section.op.input(name).domain
         aside = _SPREAD * (high - low) * irregular_tensor(tensor, 37)
         moved[name] = tensor + ((aside + aside.mT) / 2 if _is_symmetric(session, name, tensor) else aside)
     call = session.call.holding(moved)

@@ -9,7 +9,7 @@ import torch
 from ...numerics.formatting.numbers import describe_size, format_number
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once, function_nodes
-from ...runtime.vjp import pull_back
+from ...runtime.vjp import pull_back, uneven
 from ..examination.contract_check import DOUBLE_BACKWARD, ONCE_DIFFERENTIABLE, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession
@@ -110,7 +110,7 @@ def _analytical(session: CheckSession) -> tuple[dict[str, torch.Tensor | None], 
         if not tracked:
             return {}, None, claimed
         leaves = ran.given.leaves | {called: grad_outputs[name] for called, name in _real_grad_outputs(session).items()}
-        found = pull_back(tracked, [*map(_weights, tracked)], leaves.values())
+        found = pull_back(tracked, [*map(uneven, tracked)], leaves.values())
         return dict(zip(leaves, found, strict=True)), None, claimed
     except Exception as error:  # noqa: BLE001 a result
         return {}, error, claimed
@@ -129,15 +129,10 @@ def _numerical(session: CheckSession, name: str, output: str | None) -> TensorSl
     def total(moved: torch.Tensor) -> float:
         call = session.call if output else session.call.holding({name: moved})
         found = call.gradients({**given, output: moved} if output else given)
-        return sum(float((each.detach() * _weights(each)).sum()) for each in found.values() if each is not None)
+        return sum(float((each.detach() * uneven(each)).sum()) for each in found.values() if each is not None)
 
     moved = given[output] if output else session.call.tensors[name]
     return slopes_of_function(total, moved, session.call.precision)
-
-
-def _weights(gradient: torch.Tensor) -> torch.Tensor:
-    """Irregular weights in the shape of a gradient."""
-    return torch.cos(torch.arange(1.0, 1 + gradient.numel(), dtype=gradient.dtype)).reshape(gradient.shape)
 
 
 SECOND_ORDER_CHECKS = (_once_diff, _second_order)

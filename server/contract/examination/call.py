@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ....ops import Input, Op
+from ....ops import Op
 from ...numerics.differentiation.arithmetic import arithmetic_precision
 from ...numerics.tolerance import USUAL, Allowance
 from ...runtime import rng
@@ -23,7 +23,7 @@ from ...runtime.rng import GeneratorStates, irregular_tensor
 from ...runtime.section import Section
 from ...runtime.timeouts import note_call_start
 from ...runtime.user_call import call_user_code
-from ...runtime.vjp import pull_back
+from ...runtime.vjp import pull_back, uneven
 
 TensorsByName = Mapping[str, torch.Tensor]
 GradientsByName = dict[str, torch.Tensor | None]
@@ -189,10 +189,6 @@ _COMPARED_ROWS = (1, 6)  # sample: the stacked rows that are compared with calls
 _ALIKE = 1e-8  # bound: the tolerance of that comparison, absolute and relative
 
 
-def _declared(section: Section, name: str) -> Input:
-    return next(each for each in section.op.inputs if each.name == name)
-
-
 def _stacked_candidates(section: Section, plain: Call, reach: tuple[float, float] | None) -> Iterator[Call]:
     """Candidates with stacked numbers: in all inputs, then in the swept one alone, if they are single numbers."""
     single = [name for name, tensor in plain.tensors.items() if tensor.numel() == 1 and tensor.dim()]
@@ -212,7 +208,7 @@ def _stacked_candidates(section: Section, plain: Call, reach: tuple[float, float
 
 
 def _interval(section: Section, name: str, swept: bool, reach: tuple[float, float] | None) -> tuple[float, float]:
-    low, high = _declared(section, name).domain
+    low, high = section.op.input(name).domain
     if swept:
         return reach or (low, high)
     held, aside = dict(section.inputs)[name][0], _OTHER_SPREAD * (high - low)
@@ -223,11 +219,10 @@ def _moved_off(section: Section, plain: Call) -> dict[str, torch.Tensor]:
     """Inputs declared with one value for all elements, each element moved a little."""
     moved = {}
     for name, tensor in plain.tensors.items():
-        declared = _declared(section, name)
+        declared = section.op.input(name)
         if not isinstance(declared.value, tuple):
             low, high = declared.domain
-            order = torch.arange(1.0, 1 + tensor.numel(), dtype=torch.float64).reshape(tensor.shape)
-            moved[name] = tensor + _ELEMENT_SPREAD * (high - low) * torch.cos(order)
+            moved[name] = tensor + _ELEMENT_SPREAD * (high - low) * uneven(tensor)
     return moved
 
 

@@ -69,10 +69,9 @@ class FirstCall:
 @remembered(lambda first: first.seconds <= SLOW)
 def first_call(alone: Section, grad_output: float) -> FirstCall:
     """The first call of a section, within its domain. It takes no time where it fails, as others will."""
-    domains = [each.domain for each in alone.op.inputs if each.name == alone.wrt]
-    if not domains or alone.also:
+    if alone.sweeps_parameter or alone.also:
         return FirstCall(math.nan, grad_output, 0.0)
-    (low, high), seconds, returned = domains[0], math.inf, None
+    (low, high), seconds, returned = alone.op.input(alone.wrt).domain, math.inf, None
     x = alone.snap(np.array([low + WITNESS_SHARES[1] * (high - low)]))
     try:
         for _ in range(2):  # what is imported or compiled the first time does not count

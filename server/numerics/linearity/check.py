@@ -137,7 +137,7 @@ def _in_proportion(
 @np.errstate(all="ignore")
 def _kept_in_domain(section: Section, base: float) -> bool:
     """What ``_kept_everywhere`` says of an elementwise backward in the declared domain, of points as a matrix."""
-    x = np.linspace(*next(each.domain for each in section.op.inputs if each.name == section.wrt), _POINTS)
+    x = np.linspace(*section.op.input(section.wrt).domain, _POINTS)
     trial = trial_of_points(section, x, base, x)
     matrix = trial_on_matrix(section, trial)
     try:
