@@ -9,4 +9,6 @@ class Status:
     AGREES, SUBGRADIENT, JUMP, EDGE, UNDECIDED, DIFFERS, GAP = range(7)
 
 
+AGREEING = Status.AGREES, Status.SUBGRADIENT
+JUDGED = *AGREEING, Status.DIFFERS  # at such a point something is known
 STATUS_WORDS = [name.lower() for name in vars(Status) if name.isupper()]  # unit: in the order of their numbers

@@ -15,7 +15,7 @@ T = TypeVar("T", float, NDArray[np.float64], torch.Tensor)
 
 # ulps: what a correct backward may lose, of its own slope and of the largest visible one, by the size of the dtype in
 # bytes: a long dtype can spare more of them.
-TOLERANCE_ULPS = {8: 4096.0, 4: 1024.0, 2: 8.0}
+_TOLERANCE_ULPS = {8: 4096.0, 4: 1024.0, 2: 8.0}
 FEW_ULPS, MANY_ULPS = 8.0, 64.0  # ulps: what a result loses in a few operations, and what it loses in many
 # bound: in float64 a difference of at most this share of the slope at its place is a remark: torch's trigamma is off
 # by 5e-10, a constant of ten digits by as much; what was held in float32, by 6e-8, has lost half of its digits.
@@ -122,8 +122,12 @@ USUAL = Allowance(torch.float64)  # unit: what is allowed in double precision wh
 
 def tolerance_for(largest_gradient: float, dtype: torch.dtype) -> Tolerance:
     """The default tolerance of a dtype; the largest visible ``grad_input`` sets the scale of atol."""
-    info, double = torch.finfo(dtype), torch.finfo(torch.float64)
-    precision = TOLERANCE_ULPS[dtype.itemsize] * info.eps
+    info, double, precision = torch.finfo(dtype), torch.finfo(torch.float64), relative_tolerance(dtype)
     # Below the smallest normal number ulps grow no smaller, and of double precision nothing is measured.
     least = max(precision * max(largest_gradient, info.tiny), double.tiny)
     return Tolerance(atol=min(least, double.max), rtol=precision)
+
+
+def relative_tolerance(dtype: torch.dtype) -> float:
+    """The share of a slope that a correct backward may lose in a dtype."""
+    return _TOLERANCE_ULPS[dtype.itemsize] * torch.finfo(dtype).eps

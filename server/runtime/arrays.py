@@ -72,6 +72,24 @@ def consecutive_differences(values: NDArray[Any]) -> NDArray[Any]:
     return values[1:] - values[:-1]
 
 
+def unbroken_runs(mask: Mask) -> list[tuple[int, int]]:
+    """The first and the last of every unbroken run in ``mask``."""
+    edges = consecutive_differences(np.concatenate(([0], mask.astype(np.int8), [0])))
+    firsts, lasts = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+
+def longest_run(mask: Mask) -> tuple[int, int]:
+    """The first and the last of the longest run in ``mask``, of which there is one: of equals the first."""
+    return max(unbroken_runs(mask), key=lambda run: run[1] - run[0])
+
+
+def two_around(some: NDArray[np.intp], places: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The two of ``some`` rows, in order, between which each of the places lies, by where they stand among them."""
+    after = np.minimum(np.searchsorted(some, places), some.size - 1)
+    return after, np.maximum(np.searchsorted(some, places, side="right") - 1, 0)
+
+
 @lru_cache(maxsize=64)
 def unit_shares(parts: int) -> Array:
     """The ends of so many equal parts of 1, as a column."""

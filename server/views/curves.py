@@ -17,7 +17,7 @@ from ..numerics.sentences.headline import headline
 from ..numerics.sentences.names import Names, section_names
 from ..numerics.sentences.places import describe_point
 from ..numerics.sentences.verdict_sentence import verdict_sentence
-from ..numerics.status import Status
+from ..numerics.status import JUDGED, Status
 from ..numerics.studies.implied_forward import implied_forward
 from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.listed import listed
@@ -123,7 +123,7 @@ def _verdict(evaluation: Evaluation, verdict: Verdict, words: VerdictText) -> Ve
         "intervals": list((against if verdict.word == "differs" else verdict.forward).intervals),
         "worst": _worst(evaluation, verdict),
         "remark": record_of(against.remark, RemarkRecord) if against.remark else None,
-        "judged": against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS),
+        "judged": against.count(*JUDGED),
         "undecided": against.count(Status.UNDECIDED),
     }
 

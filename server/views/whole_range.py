@@ -9,7 +9,7 @@ import numpy as np
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.sentences.names import Names, section_names
 from ..numerics.sentences.verdict_sentence import whole_range_sentences
-from ..numerics.status import Status
+from ..numerics.status import JUDGED
 from ..protocol.question import Question
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, BeyondRecord
@@ -35,7 +35,7 @@ def whole_range_summary(evaluation: Evaluation, names: Names) -> BeyondRecord | 
         wide,
         BeyondRecord,
         finite=wide.finite if np.isfinite(wide.finite).all() else None,
-        judged=int(np.isin(wide.status, (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)).sum()),
+        judged=int(np.isin(wide.status, JUDGED).sum()),
         sentence=" ".join(whole_range_sentences(wide, evaluation.grid, names)),
     )
 

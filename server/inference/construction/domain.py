@@ -8,15 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Forward
+from ...runtime.arrays import Array, Forward, Interval, unbroken_runs
 from ...runtime.kept_values import spread_dim
 from ..search.trial import TRIAL_SEED, RepeatableCall
 from .elementwise import all_close
 from .swept_element import ElementPair
-
-_Interval = tuple[float, float]
 
 _ANYWHERE = (-math.inf, math.inf)
 PROBABILITY_DOMAIN = (0.05, 0.95)
@@ -39,7 +36,7 @@ _STEEP_RATIO, _NARROWING, _MAX_NARROWINGS = 1e4, 2 / 3, 5
 _LIMIT_NAMES = ("min", "max", "low", "high", "upper", "lower", "bound", "clip", "clamp", "limit", "thresh", "cap")
 
 
-def usual_domain(fill: str, tensor: torch.Tensor, index: tuple[int, ...]) -> tuple[_Interval, _Interval]:
+def usual_domain(fill: str, tensor: torch.Tensor, index: tuple[int, ...]) -> tuple[Interval, Interval]:
     """The interval in which an element of a tensor of this fill is usually swept, and the one it must not leave."""
     if fill == "positive":
         return POSITIVE_DOMAIN, (POSITIVE_DOMAIN[0], math.inf)
@@ -64,7 +61,7 @@ def usual_domain(fill: str, tensor: torch.Tensor, index: tuple[int, ...]) -> tup
     return USUAL_DOMAIN, _ANYWHERE
 
 
-def _marginal_span(tensor: torch.Tensor, index: tuple[int, ...]) -> _Interval:
+def _marginal_span(tensor: torch.Tensor, index: tuple[int, ...]) -> Interval:
     """Where one of several probabilities may go, which the others make up for alike, so that none comes near 0."""
     dim = spread_dim(tuple(tensor.shape))
     row = tensor.movedim(dim, -1)[tuple(each for place, each in enumerate(index) if place != dim % tensor.dim())]
@@ -73,7 +70,7 @@ def _marginal_span(tensor: torch.Tensor, index: tuple[int, ...]) -> _Interval:
     return held - _TOWARDS * held * count / max(1, count - 1), held + _TOWARDS * others * count
 
 
-def _stable_span(row: list[float], place: int, swept: int) -> _Interval:
+def _stable_span(row: list[float], place: int, swept: int) -> Interval:
     """Where an element of a row of a stable matrix may go: its disc stays in the unit disc and in the left half."""
     beside = sum(abs(each) for at, each in enumerate(row) if at not in (place, swept))
     if swept == place:
@@ -85,10 +82,10 @@ def _stable_span(row: list[float], place: int, swept: int) -> _Interval:
 def swept_domain(
     attempt: RepeatableCall,
     pair: ElementPair,
-    usual: _Interval,
-    within: _Interval,
+    usual: Interval,
+    within: Interval,
     numbers: Collection[str],
-) -> _Interval:
+) -> Interval:
     """The interval to sweep: the usual one, or one around the current value if forward is not finite there.
 
     It never leaves the one ``within`` which the values have a meaning. ``numbers`` are inputs of one element each that
@@ -148,7 +145,7 @@ class _Sweep:
         return outputs[self.pair.output] if outputs and self.pair.output < len(outputs) else None
 
 
-def _with_limits(usual: _Interval, attempt: RepeatableCall) -> _Interval:
+def _with_limits(usual: Interval, attempt: RepeatableCall) -> Interval:
     """The usual interval, widened to show both sides of the constants of a clamp or threshold."""
     limits = [
         abs(float(value))
@@ -161,30 +158,25 @@ def _with_limits(usual: _Interval, attempt: RepeatableCall) -> _Interval:
     return _scaled(usual, _MARGIN * reach) if reach else usual
 
 
-def _scaled(usual: _Interval, reach: float) -> _Interval:
+def _scaled(usual: Interval, reach: float) -> Interval:
     reach = float(f"{max(reach, usual[1]):.3g}")
     return (usual[0] if usual[0] > 0 else -reach, reach)
 
 
-def _finite_interval(at: Forward, held: float, far: float) -> _Interval:
+def _finite_interval(at: Forward, held: float, far: float) -> Interval:
     """The interval around ``held`` in which forward is finite; a single pole does not end it."""
     t = np.linspace(-far, far, _POINTS)
     if not abs(held) <= far:
         t = t + held
     fine = np.isfinite(at(t))
     fine[1:-1] |= fine[:-2] & fine[2:]
-    runs = _runs(fine)
+    runs = unbroken_runs(fine)
     if not runs:
         return -math.inf, math.inf
     begin, end = max(runs, key=lambda run: (t[run[0]] <= held <= t[run[1]], run[1] - run[0]))
     low = -math.inf if begin == 0 else _finite_end(at, float(t[begin]), float(t[begin - 1]))
     high = math.inf if end == len(t) - 1 else _finite_end(at, float(t[end]), float(t[end + 1]))
     return low, high
-
-
-def _runs(fine: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], fine, [False])).astype(np.int8)))
-    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _finite_end(at: Forward, inside: float, outside: float) -> float:
@@ -196,7 +188,7 @@ def _finite_end(at: Forward, inside: float, outside: float) -> float:
     return near if abs(near - inside) <= 1e-6 else inside
 
 
-def _without_fine_steps(at: Forward, start: float, stop: float, usual: _Interval) -> _Interval:
+def _without_fine_steps(at: Forward, start: float, stop: float, usual: Interval) -> Interval:
     """The interval, or a narrower one where the steps of a staircase would be too fine to see."""
     while stop - start > usual[1] - usual[0] and _is_fine_staircase(at, start, stop):
         start, stop = max(start, min(usual[0], start / 2)), min(stop, max(usual[1], stop / 2))
@@ -214,7 +206,7 @@ def _is_fine_staircase(at: Forward, start: float, stop: float) -> bool:
     return moves.size > max(_STEP_SHARE * (moves[-1] + 1 - moves[0]), _MIN_STEPS)  # beyond the steps it may be clamped
 
 
-def _widened_if_constant(at: Forward, start: float, stop: float, low: float, high: float) -> _Interval:
+def _widened_if_constant(at: Forward, start: float, stop: float, low: float, high: float) -> Interval:
     """The interval, or a wider one if forward is constant in it."""
     if _varies(at, start, stop):
         return start, stop
@@ -231,7 +223,7 @@ def _varies(at: Forward, start: float, stop: float) -> bool:
     return bool(finite.size and np.ptp(finite))
 
 
-def _narrowed_if_steep(at: Forward, start: float, stop: float) -> _Interval:
+def _narrowed_if_steep(at: Forward, start: float, stop: float) -> Interval:
     """A narrower interval where the curve is too steep at one end."""
     a, b = start, stop
     for _ in range(_MAX_NARROWINGS):
@@ -245,7 +237,7 @@ def _narrowed_if_steep(at: Forward, start: float, stop: float) -> _Interval:
     return _rounded_inward(a, b)
 
 
-def _rounded_inward(start: float, stop: float) -> _Interval:
+def _rounded_inward(start: float, stop: float) -> Interval:
     """The interval with ends rounded inwards to three significant figures."""
     figure = 10.0 ** (math.floor(math.log10(max(abs(start), abs(stop)))) - 2)
     a, b = math.ceil(start / figure - 1e-9) * figure, math.floor(stop / figure + 1e-9) * figure

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, evenly_chosen, finite_numbers, finite_rise
+from ...runtime.arrays import EPSILON, Array, Forward, evenly_chosen, finite_numbers, finite_rise, two_around
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import A_FEW, remembered
 from ...runtime.section import Section
@@ -26,7 +26,7 @@ from ..differentiation.noise import moving_maximum
 from ..differentiation.scatter import Pieces, most_explained, pieces_between, slope_scatter
 from ..sampling.grid import LOOKED_AT_CLOSER, Rows
 from ..singularities.special_points import SpecialPoint
-from ..tolerance import CLEARLY, SIMILAR, SMALL, tolerance_for
+from ..tolerance import CLEARLY, SIMILAR, SMALL, relative_tolerance
 
 _LOST_SHARE = 1 / 16  # bound: what is within this share of the tolerance, as a dtype rounds, contradicts nothing
 # budget: around so many points forward's jumps are looked for; the others, samples, how far, as a share of
@@ -150,7 +150,7 @@ def remeasure_doubtful(
         doubtful = slopes.doubted_by(analytical / grad_output)
         if doubtful.size:
             visible = _visible_slopes(at.x, curve.values, slopes)
-            lost = _LOST_SHARE * tolerance_for(0.0, dtype).rtol * (np.abs(slopes.value) + visible)
+            lost = _LOST_SHARE * relative_tolerance(dtype) * (np.abs(slopes.value) + visible)
             doubtful = doubtful[~(off <= lost)[doubtful]]
         if (scatter := _scatter(section, at, slopes, off, doubtful)).any():
             slopes = slopes.known_to(scatter)
@@ -196,10 +196,9 @@ def scatter_along(
         return np.zeros(x.size)
     some = np.union1d(evenly_chosen(asked, _MAX_SCATTERED), asked[off[asked].argmax()])
     reach = _SCATTERED_SHARE * float(np.ptp(x))
-    found = [slope_scatter(_line_through(section, x[row], row), slope[row], near, reach) for row in some]
-    after = np.searchsorted(some, np.arange(x.size))
-    before = np.maximum(np.searchsorted(some, np.arange(x.size), side="right") - 1, 0)
-    least: Array = np.minimum.reduce([np.array(found)[np.minimum(each, some.size - 1)] for each in (after, before)])
+    found = np.array([slope_scatter(_line_through(section, x[row], row), slope[row], near, reach) for row in some])
+    after, before = two_around(some, np.arange(x.size))
+    least: Array = np.minimum(found[after], found[before])
     return least
 
 

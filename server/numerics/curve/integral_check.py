@@ -23,7 +23,7 @@ from ..differentiation.finite_differences import EVIDENCE_BOUNDS, Slopes
 from ..differentiation.noise import noise_near
 from ..differentiation.quadrature import NODES, gauss_nodes, integral_at_nodes, integral_rounding, quadrature
 from ..sampling.grid import FEW_POINTS, LOOKED_AT_CLOSER, Rows
-from ..tolerance import NEGLIGIBLE, SIMILAR, SMALL, Tolerance, tolerance_for
+from ..tolerance import NEGLIGIBLE, SIMILAR, SMALL, Tolerance, relative_tolerance
 
 _EVERY = 5  # sample: where each point needs a call of its own, a cell spans this many rows
 _SLACK_SHARE = 0.05  # bound: cells whose residual exceeds this share of the tolerance are refined: residuals add up
@@ -213,7 +213,7 @@ def leaping_nodes(section: Section, at: Rows, gradient: Array, inside: Array) ->
     size = np.maximum(np.abs(ends).max(axis=0), np.abs(nodes).max(axis=0))
     # Where an end alone is off backward leaps at a row, and the parabola that leaves it out passes through the nodes.
     off = _off_parabolas(ends, nodes)
-    unlike = _unlike_nearby(off, size * tolerance_for(0.0, section.dtype).rtol)
+    unlike = _unlike_nearby(off, size * relative_tolerance(section.dtype))
     off, leaps = off.min(axis=0), np.flatnonzero(unlike & ~at.gap[1:] & ~at.gap[:-1])
     leaps = leaps[np.argsort(-off[leaps], kind="stable")[:LOOKED_AT_CLOSER]]
     return np.unique(gauss_nodes(section, at.x[leaps], at.x[leaps + 1])) if leaps.size else np.empty(0)

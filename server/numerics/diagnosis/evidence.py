@@ -16,12 +16,12 @@ from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..differentiation.noise import STEEPNESS_QUANTILE
 from ..sentences.names import Names, section_names
 from ..sentences.places import describe_rows
-from ..status import STATUS_WORDS, Status
-from ..tolerance import NEARLY_ALL, NEGLIGIBLE, SMALL, tolerance_for
+from ..status import JUDGED, STATUS_WORDS, Status
+from ..tolerance import NEARLY_ALL, NEGLIGIBLE, SMALL, relative_tolerance, tolerance_for
 from ..verdict.curve_judge import Comparison, conditioning
 from .stories import Story, tell
 
-JUDGED_STATUSES = np.isin(np.arange(len(STATUS_WORDS)), (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS))
+JUDGED_STATUSES = np.isin(np.arange(len(STATUS_WORDS)), JUDGED)
 EXCEPTIONS = 0.01  # pattern: the share that a story may leave unexplained; its sentence names those rows
 MIN_ROWS, MANY_ROWS = 3, 8  # pattern: the fewest rows that show a factor, a mask, a window; and a formula, or rounding
 _PRODUCT_ULPS = 2.0  # ulps: the last places that a product of grad_output may lose
@@ -170,7 +170,7 @@ def gather_evidence(evaluation: Evaluation, compared: Comparison, curve: Curve, 
         judged=JUDGED_STATUSES[compared.status],
         wrong=compared.status == Status.DIFFERS,
         differs=compared.intervals,
-        precision=tolerance_for(1.0, evaluation.section.dtype).rtol,
+        precision=relative_tolerance(evaluation.section.dtype),
         rounding=_PRODUCT_ULPS * dtype.eps,
         subnormal=_PRODUCT_ULPS * dtype.tiny * dtype.eps / min(1.0, size),
     )

@@ -20,7 +20,7 @@ from ..sampling.grid import FEW_POINTS
 from ..sentences.names import MOST_NAMED, Names, section_names
 from ..sentences.places import describe_point, describe_rows, runs_among
 from ..sentences.violation_sentence import describe_violation
-from ..tolerance import NEGLIGIBLE, tolerance_for
+from ..tolerance import NEGLIGIBLE, relative_tolerance
 from ..verdict.curve_judge import Comparison
 from ..verdict.verdict import Verdict
 from .evidence import JUDGED_STATUSES, times
@@ -94,7 +94,7 @@ class Responses:
         error = self.evaluation.numerical.slopes.error[self.at]
         largest = largest_magnitude(self.slope)
         known = np.isfinite(error) & (error <= NEGLIGIBLE * largest)
-        slack = tolerance_for(1.0, self.evaluation.section.dtype).rtol * largest + EVIDENCE_BOUNDS * error
+        slack = relative_tolerance(self.evaluation.section.dtype) * largest + EVIDENCE_BOUNDS * error
         return bool(known.any() and (np.abs(returned - self.slope) <= slack)[known].all())
 
 
@@ -206,7 +206,7 @@ def _answer(to: Responses, share: Array, here: Mask) -> str:
         return times(format_measured(float(share[0]), to.slack * abs(float(share[0]))), to.names)
     error = EVIDENCE_BOUNDS * to.evaluation.numerical.slopes.error[to.at][here]
     off = np.abs(share - to.slope[here]) - error
-    allowed = tolerance_for(1.0, to.evaluation.section.dtype).rtol * largest_magnitude(share)
+    allowed = relative_tolerance(to.evaluation.section.dtype) * largest_magnitude(share)
     return f"{to.names.grad_output} times the slope of {to.names.forward}" if (off <= allowed).all() else ""
 
 

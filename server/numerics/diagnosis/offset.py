@@ -7,7 +7,7 @@ import torch
 
 from ...runtime.arrays import Array, largest_magnitude, mantissa_bits
 from ..formatting.numbers import format_measured, two_digits
-from ..tolerance import TOLERANCE_ULPS
+from ..tolerance import relative_tolerance
 from .evidence import MANY_ROWS, Evidence
 from .stories import Story
 
@@ -67,7 +67,7 @@ def low_precision(data: Evidence) -> Story | None:
         if info.eps <= own or not _is_rounded_to(returned, dtype, own):
             continue
         off, steepest = np.abs(data.returned - data.slope), largest_magnitude(data.slope[data.judged])
-        fits = off <= TOLERANCE_ULPS[dtype.itemsize] * info.eps * (np.abs(data.slope) + steepest) + data.band
+        fits = off <= relative_tolerance(dtype) * (np.abs(data.slope) + steepest) + data.band
         rows = data.decisive
         if not fits[rows].all():
             return None
@@ -82,7 +82,7 @@ def _partly_float32(data: Evidence) -> Story | None:
         return None
     rows = data.smooth
     off, top = (data.returned - data.slope)[rows], largest_magnitude(data.slope[data.judged])
-    allowed = TOLERANCE_ULPS[4] * torch.finfo(torch.float32).eps * (np.abs(data.slope[rows]) + top) + data.band[rows]
+    allowed = relative_tolerance(torch.float32) * (np.abs(data.slope[rows]) + top) + data.band[rows]
     if not (data.wrong & rows).any() or (data.wrong & data.kink).any() or off.size < MANY_ROWS:
         return None
     if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < _MIN_ROUGHNESS * np.sqrt(np.mean(off**2)):

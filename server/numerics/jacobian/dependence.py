@@ -18,7 +18,7 @@ from ...runtime.section import Section
 from ...runtime.vjp import float64_array, pull_back
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..differentiation.map_slopes import BasePoint, random_direction, slopes_along
-from ..tolerance import ALIKE_SHARE, REMARK_SHARE, Allowance, tolerance_for
+from ..tolerance import ALIKE_SHARE, REMARK_SHARE, Allowance, relative_tolerance
 
 _Link = Literal["arrives", "dropped", "unfounded", "nothing", "unknown"]
 _Links = tuple[tuple[_Link, ...], ...]
@@ -190,7 +190,7 @@ def _is_right(
     weights = sum(float(np.abs(asked.weights[place]).sum()) for place in positions)
     parts = weights * float(np.abs(direction).sum())
     share = REMARK_SHARE if allowance.remarks else allowance.rtol or 0.0
-    share = max(_SUM_RTOL * tolerance_for(1.0, asked.section.dtype).rtol, share)
+    share = max(_SUM_RTOL * relative_tolerance(asked.section.dtype), share)
     allowed = share * scale + parts * (allowance.atol or 0.0) + EVIDENCE_BOUNDS * error
     return bool(abs(float(direction @ arrived) - expected) <= allowed)
 

@@ -14,7 +14,7 @@ from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..differentiation.map_slopes import BasePoint, Indices, random_direction, slopes_along
 from ..sampling.grid import LOOKED_AT_CLOSER
 from ..status import Status
-from ..tolerance import Allowance, tolerance_for
+from ..tolerance import Allowance, relative_tolerance
 from .cell_status import RANDOM_LINES, DifferingCell, Labels, judge_jacobian_cells
 
 _MAX_CELLS = 1 << 21  # budget: the most cells that are scanned; eight bytes each
@@ -71,7 +71,7 @@ class JacobianScan:
         if off is None:
             return None
         off /= self.grad_output
-        known, distance = _along_lines(ground, off, tolerance_for(1.0, self.allowance.dtype).rtol + _MIN_ERROR)
+        known, distance = _along_lines(ground, off, relative_tolerance(self.allowance.dtype) + _MIN_ERROR)
         right = ScanResult(off.size, int(known.sum()) * here, 0, False, None)
         suspects = np.flatnonzero(known & (distance > 1))
         if not suspects.size:

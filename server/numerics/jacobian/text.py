@@ -10,14 +10,13 @@ from ...protocol.listed import first_few, listed
 from ..differentiation.finite_differences import PointKind
 from ..formatting.numbers import format_distinct, format_number
 from ..sentences.names import MOST_NAMED
-from ..status import Status
+from ..status import AGREEING, Status
 from .cell_status import DifferingCell
 from .dependence import Dependence, LossLinks
 from .diagnosis import diagnose_jacobian
 from .jacobian import Jacobian
 from .sparsity import sparsity_sentence
 
-_AGREEING = (Status.AGREES, Status.SUBGRADIENT)
 _KIND_NAMES = {
     PointKind.KINK: ("kink", "kinks"),
     PointKind.JUMP: ("jump", "jumps"),
@@ -60,7 +59,7 @@ def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
         return
     differing, cells = int(jacobian.numerical.where(Status.DIFFERS).sum()), jacobian.numerical.status.size
     if not differing:
-        yield _agrees(jacobian, int(jacobian.numerical.where(*_AGREEING).sum()))
+        yield _agrees(jacobian, int(jacobian.numerical.where(*AGREEING).sum()))
         return
     yield f"backward differs from forward's differences {_count(differing, cells, jacobian)}{_example(jacobian)}."
     off = count_differing_cells(jacobian)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...protocol.listed import listed
-from ...runtime.arrays import Interval, Mask
+from ...runtime.arrays import Interval, Mask, unbroken_runs
 from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number, simplest_number
-from ..status import Status
+from ..status import JUDGED
 from ..tolerance import NEARLY_ALL
-from ..verdict.curve_judge import Comparison, unbroken_runs
+from ..verdict.curve_judge import Comparison
 from .names import MOST_NAMED, Names
 
 _LOCATED = 2e-8  # bound: of the range; beside a kink, which is where it differs most, an edge is known no better
@@ -50,7 +50,7 @@ def describe_intervals(intervals: Sequence[Interval], evaluation: Evaluation, na
 
 def few_points(evaluation: Evaluation, compared: Comparison) -> str:
     """How many of the points say something, as ``12 of 401 points``; empty where nearly all do."""
-    judged, at = compared.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS), evaluation.rows
+    judged, at = compared.count(*JUDGED), evaluation.rows
     judgeable = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
     judgeable = evaluation.grid.count if evaluation.hurried else judgeable
     return f"{judged} of {judgeable} points" if judged < NEARLY_ALL * judgeable else ""

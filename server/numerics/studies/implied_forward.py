@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...runtime.arrays import Array, Mask
+from ...runtime.arrays import Array, Mask, longest_run
 from ..curve.evaluation import Evaluation
-from ..status import Status
-from ..verdict.curve_judge import longest_run
+from ..status import AGREEING
 from ..verdict.verdict import Verdict, judged_curve
-
-_AGREEING = (Status.AGREES, Status.SUBGRADIENT)
 
 
 def implied_forward(evaluation: Evaluation, verdict: Verdict) -> Array | None:
@@ -31,7 +28,7 @@ def implied_forward(evaluation: Evaluation, verdict: Verdict) -> Array | None:
     for cell in np.flatnonzero(~integrable):
         inside[area.ends[cell] + 1 : area.ends[cell + 1]] = False
     pieces = np.searchsorted(area.ends[:-1][~integrable], np.arange(implied.size), side="left")
-    meant, agrees = evaluation.numerical.values, np.isin(verdict.forward.status, _AGREEING)
+    meant, agrees = evaluation.numerical.values, np.isin(verdict.forward.status, AGREEING)
     agrees &= np.isfinite(meant)
     if verdict.word == "matches its surrogate":
         meant, agrees = judged_curve(evaluation, verdict).values, np.zeros_like(agrees)

@@ -18,6 +18,7 @@ from ...runtime.arrays import (
     finite_numbers,
     largest_magnitude,
     median,
+    two_around,
     unit_shares,
 )
 from ..curve.curve import Curve, nan_outside_domain, pieces_of, scatter_along
@@ -243,8 +244,7 @@ def _some_of(disputed: NDArray[np.intp], evaluation: Evaluation, most: int = LOO
 
 def for_all(places: NDArray[np.intp], some: NDArray[np.intp], holds: Mask) -> Mask:
     """Whether it holds at each of the places: as it does at ``some``, elsewhere if it does at one of the two around."""
-    after = np.minimum(np.searchsorted(some, places), some.size - 1)
-    before = np.maximum(np.searchsorted(some, places, side="right") - 1, 0)
+    after, before = two_around(some, places)
     around: Mask = holds[after] | holds[before]
     return around
 

@@ -17,12 +17,14 @@ from ...runtime.arrays import (
     finite_numbers,
     finite_rise,
     largest_magnitude,
+    longest_run,
+    unbroken_runs,
 )
 from ..curve.curve import Curve
 from ..curve.evaluation import Difference, Evaluation, differences_at_rows
 from ..curve.integral_check import IntegralCheck
 from ..differentiation.finite_differences import PointKind, Slopes
-from ..status import STATUS_WORDS, Status
+from ..status import AGREEING, STATUS_WORDS, Status
 from ..tolerance import ALIKE_SHARE, REMARK_SHARE, SMALL, Allowed
 from .cell_judge import judge_cells
 from .closer_look import look_closely
@@ -31,18 +33,6 @@ from .slope_judge import Statuses, judge_slopes
 _NO_CELLS: Statuses = np.empty(0, np.int8)  # unit: where nothing was returned there is nothing to judge
 # pattern: two intervals no farther apart than this many grid cells are joined if no point between them agrees.
 _MAX_BRIDGE = 2.0
-
-
-def unbroken_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """The first and the last of every unbroken run in ``mask``."""
-    edges = consecutive_differences(np.concatenate(([0], mask.astype(np.int8), [0])))
-    firsts, lasts = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
-    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
-
-
-def longest_run(mask: NDArray[np.bool_]) -> tuple[int, int]:
-    """The first and the last of the longest run in ``mask``, of which there is one: of equals the first."""
-    return max(unbroken_runs(mask), key=lambda run: run[1] - run[0])
 
 
 @dataclass(frozen=True)
@@ -252,7 +242,7 @@ def _bridge(intervals: tuple[Interval, ...], x: Array, status: Statuses, cell: f
     for low, high in intervals:
         if merged and low - merged[-1][1] <= _MAX_BRIDGE * cell:
             between = status[(x > merged[-1][1]) & (x < low)]
-            if not np.isin(between, (Status.AGREES, Status.SUBGRADIENT)).any():
+            if not np.isin(between, AGREEING).any():
                 merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
                 continue
         merged.append((low, high))

@@ -10,7 +10,7 @@ from ...schema.section import VerdictWord
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..linearity.violation import Law
-from ..status import Status
+from ..status import AGREEING, Status
 from ..tolerance import Allowance, Allowed, Tolerance
 from ..whole_range.check import outside_view, tolerated_range
 from .curve_judge import Comparison, judge_curve
@@ -108,7 +108,7 @@ def _word(comparison: Comparison, evaluation: Evaluation) -> VerdictWord:
 
 def _mostly_judged(comparison: Comparison) -> bool:
     """Whether most of the points say that backward is right, or most of the cells between them."""
-    judged = comparison.count(Status.AGREES, Status.SUBGRADIENT)
+    judged = comparison.count(*AGREEING)
     if judged and comparison.count(Status.UNDECIDED, Status.JUMP, Status.EDGE) <= judged:
         return True
     if not judged:  # between its steps a forward may well rise by what backward returns, and have no slope anywhere

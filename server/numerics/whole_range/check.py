@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Interval, Mask
+from ...runtime.arrays import Array, Interval, Mask, unbroken_runs
 from ...runtime.domain_reach import DomainReach
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import remembered
@@ -182,11 +182,10 @@ def _intervals(data: RangeMeasurements, status: _Statuses, right: Sequence[Secti
     if not (status == Status.DIFFERS).any():
         return ()
     known = np.flatnonzero((status == Status.DIFFERS) | (status == Status.AGREES))
-    differs = np.concatenate(([False], status[known] == Status.DIFFERS, [False]))
-    starts, ends = np.flatnonzero(~differs[:-1] & differs[1:]), np.flatnonzero(differs[:-1] & ~differs[1:]) - 1
+    runs = known[unbroken_runs(status[known] == Status.DIFFERS)].tolist()
     return tuple(
-        (_interval_end(data, status, right, int(first), -1), _interval_end(data, status, right, int(last), 1))
-        for first, last in zip(known[starts], known[ends], strict=True)
+        (_interval_end(data, status, right, first, -1), _interval_end(data, status, right, last, 1))
+        for first, last in runs
     )
 
 

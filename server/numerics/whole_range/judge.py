@@ -22,7 +22,7 @@ from ..differentiation.fine_structure import contradicted
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
 from ..sampling.grid import FEW_POINTS
-from ..tolerance import FEW_ULPS, REMARK_SHARE, SIMILAR, SMALL, Leeway, tolerance_for
+from ..tolerance import FEW_ULPS, REMARK_SHARE, SIMILAR, SMALL, Leeway, relative_tolerance
 from .relative_steps import (
     RelativeStepSlopes,
     forward_within,
@@ -96,7 +96,7 @@ class RangeMeasurements:
 
     def leeway(self, slope: Array, error: Array) -> Leeway:
         """What is allowed of what agrees with these slopes, which are known to within this error."""
-        share, size = max(tolerance_for(0.0, self.section.dtype).rtol, REMARK_SHARE), abs(self.grad_output)
+        share, size = max(relative_tolerance(self.section.dtype), REMARK_SHARE), abs(self.grad_output)
         expected = np.maximum(size * np.abs(slope) + self.scale, torch.finfo(self.section.dtype).tiny)
         margin = share * expected + _TINY
         return Leeway(margin, EVIDENCE_BOUNDS * size * error + self.rounding)
