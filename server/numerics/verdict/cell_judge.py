@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Mask, median
+from ...runtime.arrays import Array, Mask, consecutive_differences, median
 from ..curve.integral_check import IntegralCheck
 from ..status import Status
 from ..tolerance import NEARLY_ALL, SIMILAR, SMALL, Allowed
@@ -17,8 +17,8 @@ from .slope_judge import Statuses
 # rounding enters only at its two ends.
 _RUNS = (1, 4, 16, 64)
 _SURELY = 0.99  # bound: a share that leaves room for the rounding of a sum
-# bound: a factor is told by at least so many cells, and is this many times what the noise of all leaves unknown of it.
-_MIN_CELLS, _CERTAIN = 8, 6.0
+# bound: a factor is told by at least so many cells, and by five times the noise, of which the bound is three times.
+_MIN_CELLS, _CERTAIN = 8, 5 / 3
 
 
 def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, grad_output: float) -> Statuses:
@@ -75,26 +75,21 @@ def allowed_residual(area: IntegralCheck, allowed: Allowed, grad_output: float) 
 def off_by_a_factor(area: IntegralCheck, cells: Statuses, allowed: Allowed, grad_output: float) -> Mask:
     """The cells that differ, if forward rises in nearly all cells by one multiple of what backward accounts for.
 
-    Noise averages out over the cells, and what else is allowed does not. No wave rises so, nor, where single steps are
-    traced in double precision, a staircase: so they need no look at a smaller scale.
+    That of least squares: noise at the end of a cell is that of the next with the other sign, and all but cancels; what
+    else is allowed does not. No wave that is seen rises so, nor, where single steps are traced in double precision, a
+    staircase: so they need no look at a smaller scale.
     """
-    differs, judged = cells == Status.DIFFERS, (cells != Status.GAP) & (cells != Status.JUMP)
-    slack = _slack(area, allowed, grad_output)[judged]
-    most = slack + (area.noise[:-1] + area.noise[1:])[judged]
-    accounted, off = area.area[judged], area.residual[judged]
-    with np.errstate(all="ignore"):
-        share, weight = off / accounted, np.abs(accounted) / most
-        order = np.argsort(share)
-        total = np.cumsum(weight[order])
-        if not differs.any() or not weight.sum() ** 2 > _MIN_CELLS * (weight**2).sum():
-            return np.zeros_like(differs)
-        found = share[order[np.searchsorted(total, total[-1] / 2)]]  # the median is that of least absolute deviations
-        left = np.abs(off - found * accounted) <= most + SIMILAR * np.abs(found * accounted)
-    certain = abs(found) * np.sqrt((weight**2).sum()) > _CERTAIN
-    certain &= abs(found) * np.abs(accounted).sum() > slack.sum()
+    judged = (cells != Status.GAP) & (cells != Status.JUMP)
+    accounted, off = (np.where(judged, each, 0.0) for each in (area.area, area.residual))
+    size, square = np.abs(accounted), float(accounted @ accounted)
+    if not square**2 > _MIN_CELLS * (size**4).sum():
+        return np.zeros_like(judged)
+    slack, found = _slack(area, allowed, grad_output), float(accounted @ off) / square
+    noise = np.linalg.norm(consecutive_differences(np.concatenate(([0.0], accounted, [0.0]))) * area.noise)
     # Where it rises by nothing, or by far more, it is flat in a step, or rises in one.
-    certain &= SIMILAR < abs(1 + found) < 1 / SIMILAR
-    return differs & bool(certain and left.mean() >= NEARLY_ALL)
+    certain = SIMILAR < abs(1 + found) < 1 / SIMILAR and abs(found) * square > size @ slack + _CERTAIN * noise
+    fits = np.abs(off - found * accounted) <= slack + area.noise[:-1] + area.noise[1:] + SIMILAR * abs(found) * size
+    return (cells == Status.DIFFERS) & fits & bool(certain and fits[judged].mean() >= NEARLY_ALL)
 
 
 def _judge_runs(status: Statuses, whole: Mask, cells: Array, noise: Array) -> None:

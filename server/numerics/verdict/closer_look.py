@@ -29,6 +29,7 @@ from ..differentiation.confirmation import CLEAR, Closeness, Dispute, confirmed,
 from ..differentiation.fine_structure import contradicted, returned_for, wavers
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.noise import moving_maximum
+from ..differentiation.quadrature import quadrature
 from ..differentiation.scatter import most_explained
 from ..sampling.grid import LOOKED_AT_CLOSER
 from ..status import Status
@@ -41,6 +42,7 @@ from .slope_judge import Statuses
 _MOST_CELLS, _MOST_CONFIRMED_ALONE, _PARTS, _PARTS_ALONE, _LEVELS = 150, 3, 16, 4, 3
 # pattern: a cell differs inside if so many of its parts do, and what is in doubt if a quarter of them does.
 _MIN_PARTS, _MIN_PARTS_IN_DOUBT = 2, 4
+_CUT = 256  # sample: a factor stays the same where cells are cut into so many parts, more than any was before
 _NEARBY = 25  # sample: among so many rows on either side it is seen how far rounding moves x
 _AROUND = 8  # sample: so many points or rows around a row in doubt are looked at
 
@@ -63,6 +65,8 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
     believed = np.zeros(cells.size, bool)
     if evaluation.section.dtype == torch.float64:
         believed = off_by_a_factor(area, cells, allowed, evaluation.grad_output)
+        if believed.any():
+            believed &= _areas_stay(evaluation, area, cells)
     beside = area.ends[np.append(believed, False) | np.append(False, believed)]
     status[beside[seen[beside]]] = Status.DIFFERS
     wrong, ends = (status == Status.DIFFERS)[area.ends], least[area.ends]
@@ -82,6 +86,17 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
             cells[some[holds]] = Status.DIFFERS
         elif rows.size:
             cells[rows[~for_all(rows, some, holds)]] = Status.UNDECIDED
+
+
+def _areas_stay(evaluation: Evaluation, area: IntegralCheck, cells: Statuses) -> bool:
+    """Whether a factor that cells are off by is none of the quadrature, as of a wave that is faster than they are."""
+    judged, section = np.flatnonzero((cells != Status.GAP) & (cells != Status.JUMP)), evaluation.section
+    some = _some_of(judged, evaluation)
+    edges = area.left[some] + (area.right - area.left)[some] * unit_shares(_CUT if section.stacked else _PARTS)
+    finer = quadrature(section, edges[:-1], edges[1:], evaluation.grad_output).sum(axis=0)
+    accounted, off, seen = area.area[judged], area.residual[judged], area.area[some]
+    shift, found = seen @ (finer - seen) / (seen @ seen), accounted @ off / (accounted @ accounted)
+    return bool(abs(shift) <= SIMILAR * abs(found))
 
 
 def _excuse_jumps(
