@@ -37,6 +37,16 @@ PLACES = """
 """
 SUMS = "def forward(ctx, x): return x.cumsum(0)\ndef backward(ctx, g): return {}"
 TURNED = "def forward(ctx, x): return x.permute(1, 2, 0).contiguous()\ndef backward(ctx, g): return g.permute({})"
+# Its derivative is symmetric: a transpose changes nothing.
+NORM = """
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x / x.norm()
+    def backward(ctx, g):
+        x, g = (each.{} for each in (*ctx.saved_tensors, g))
+        unit = x / x.norm()
+        return ((g - unit * (g * unit).sum()) / x.norm()).double()
+"""
 MASKED = """
     def forward(ctx, x, mask):
         ctx.save_for_backward(x, mask)
@@ -66,6 +76,7 @@ BIAS, MATRIX, ROW = "x: float64[4,3]; bias: float64[3]", "x: float64[4,3]; w: fl
         (SUMS, "g.sum() - g.cumsum(0)", ROW, "x", "Compare what backward returns"),
         (TURNED, "1, 2, 0", CUBE, "x", "and not its transpose"),
         (TURNED, "0, 2, 1", CUBE, "x", "Compare what backward returns"),
+        (NORM, "float()", ROW, "x", "Compare what backward returns"),
         (MASKED, "3 * x**2 * g", WHERE, "x", "a mask is missing"),
         (MASKED, "3 * x**2 * g * ~mask", WHERE, "x", "the mask is reversed"),
         (MASKED, "2 * x**2 * g * mask", WHERE, "x", "Compare what backward returns"),
