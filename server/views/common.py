@@ -14,7 +14,7 @@ from typing_extensions import get_type_hints, is_typeddict
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.linearity.laws import Linearity
-from ..numerics.sampling.grid import Grid
+from ..numerics.sampling.grid import Grid, defined_part
 from ..numerics.sentences.names import Names
 from ..numerics.sentences.violation_sentence import describe_violation
 from ..numerics.status import STATUS_WORDS
@@ -22,7 +22,7 @@ from ..numerics.verdict.verdict import Verdict, judge
 from ..numerics.whole_range.check import less_certain, tolerated_range
 from ..protocol.question import Question
 from ..protocol.views import VIEWS, AnswerRecord
-from ..runtime.failure import Failure
+from ..runtime.failure import REJECTED_KINDS, Failure, FunctionFailed
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, FailureRecord, FindingRecord
 from ..schema.views import Sent
@@ -109,8 +109,18 @@ def linearity_findings(linearity: Linearity, names: Names) -> list[FindingRecord
 
 
 def evaluate_and_judge(section: Section, question: Question) -> tuple[Evaluation, Verdict]:
-    """Evaluate the section on the grid of the question, and judge it. Raises ``FunctionFailed``."""
-    evaluation = evaluate(section, question_grid(question), question.grad_output, question.step)
+    """Evaluate the section on the grid of the question, and judge it. Raises ``FunctionFailed``.
+
+    Where forward raises at more than a few points, that is done for the part of the grid where it does not.
+    """
+    grid = question_grid(question)
+    try:
+        evaluation = evaluate(section, grid, question.grad_output, question.step)
+    except FunctionFailed as error:
+        part = None if error.failure.kind in REJECTED_KINDS else defined_part(section, grid)
+        if part is None or part == grid:
+            raise
+        evaluation = evaluate(section, part, question.grad_output, question.step)
     verdict = judge(evaluation, question.atol, question.rtol)
     wide = evaluation.whole_range
     if wide is not None and (question.atol, question.rtol) != (None, None):

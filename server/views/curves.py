@@ -15,7 +15,7 @@ from ..numerics.diagnosis.stories import Story
 from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.sentences.headline import headline
 from ..numerics.sentences.names import Names, section_names
-from ..numerics.sentences.places import describe_point
+from ..numerics.sentences.places import describe_point, describe_range
 from ..numerics.sentences.verdict_sentence import verdict_sentence
 from ..numerics.status import JUDGED, Status
 from ..numerics.studies.implied_forward import implied_forward
@@ -153,6 +153,9 @@ def _notes(evaluation: Evaluation, names: Names, question: Question) -> list[str
         notes.append(f"{names.forward} computes in low precision inside, so the differences take wider steps.")
     if evaluation.grid.count < question.count and evaluation.structure == "one by one":
         notes.append(f"Each point needs its own calls, so only {evaluation.grid.count} points are computed.")
+    if evaluation.grid.start > question.start or evaluation.grid.stop < question.stop:
+        part = describe_range(evaluation, names)
+        notes.append(f"{names.forward} raises elsewhere in this range: only {part} was looked at.")
     for brief in dict.fromkeys(brief for _, brief in evaluation.refused):
         where = listed([describe_point(x, evaluation) for x, each in evaluation.refused if each == brief])
         notes.append(f"{brief} at {question.wrt} = {where}.")

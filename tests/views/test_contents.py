@@ -245,6 +245,26 @@ def test_the_sentence_of_a_contract_counts_its_rows_and_begins_with_the_gravest(
     assert f"{levels['fine']} checks passed." in header["sentence"]
 
 
+@pytest.mark.parametrize(
+    ("raises", "part"),
+    [
+        (lambda x: x < 0.3, (0.3, 5.0)),
+        (lambda x: x.abs() >= 2, (-1.975, 1.975)),
+        (lambda x: (x > 1) & (x < 2), (-5, 1)),
+    ],
+)
+def test_where_forward_raises_on_one_side_the_other_is_judged(raises: Any, part: tuple[float, float]) -> None:
+    def sine(x: torch.Tensor) -> torch.Tensor:
+        if raises(x).any():
+            raise ValueError("not here")
+        return torch.sin(x)
+
+    header, columns = document(op_of(sine, Input("x", domain=part)), "curves", -5.0, 5.0, count=401)
+    assert (header["verdict"]["word"], header["start"], header["stop"]) == ("matches", -5, 5)
+    assert (columns["x"].min(), columns["x"].max()) == part
+    assert "forward raises elsewhere in this range" in header["notes"][0]
+
+
 def test_a_backward_that_raises_leaves_what_forward_shows() -> None:
     def raising(x: torch.Tensor) -> torch.Tensor:
         raise RuntimeError("no derivative today")

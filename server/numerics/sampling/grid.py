@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array
+from ...runtime.arrays import Array, evenly_chosen
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
@@ -122,3 +122,32 @@ def thin_grid(section: Section, grid: Grid, grad_output: float) -> Grid:
     while (_CALLS + _CALLS_PER_POINT * count) * seconds > _SECONDS and count // 2 + 1 >= _MIN_POINTS:
         count = count // 2 + 1
     return replace(grid, count=count)
+
+
+def defined_part(section: Section, grid: Grid) -> Grid | None:
+    """The longest part of the grid at whose points forward does not raise, as seen at some of them; None for none."""
+    x, forward = np.unique(section.snap(grid.points())), section.alone().forward_alone
+
+    def raises(place: int) -> bool:
+        try:
+            forward(x[[place]])
+        except FunctionFailed:
+            return True
+        return False
+
+    def last_before(runs: int, raises_at: int) -> int:
+        while abs(raises_at - runs) > 1:
+            middle = (runs + raises_at) // 2
+            runs, raises_at = (runs, middle) if raises(middle) else (middle, raises_at)
+        return runs
+
+    some = evenly_chosen(np.arange(x.size), POINTS_ONE_BY_ONE)
+    refused = np.flatnonzero([raises(place) for place in some])
+    before, after = np.append(-1, refused), np.append(refused, some.size)
+    longest = int((after - before).argmax())
+    low, high = before[longest], after[longest]
+    if high - low < 2:
+        return None
+    first = 0 if low < 0 else last_before(some[low + 1], some[low])
+    last = x.size - 1 if high == some.size else last_before(some[high - 1], some[high])
+    return Grid(float(x[first]), float(x[last]), int(last - first + 1)) if last > first else None
