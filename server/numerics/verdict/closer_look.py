@@ -281,12 +281,12 @@ def _closenesses(evaluation: Evaluation, curve: Curve) -> tuple[Closeness, ...]:
 def _moved_by_rounding(evaluation: Evaluation, curve: Curve, eps: float) -> Forward:
     """How far away, around each x, forward is what a short dtype makes of it, as it rounds on its way.
 
-    Where it is flat that cannot be seen: it is seen nearby.
+    Where it is flat that cannot be seen: it is seen nearby, where it is at least half as steep as it gets.
     """
     rows, values = evaluation.rows, curve.values
     off = finite_numbers(np.abs(evaluation.forward - values) - eps * np.abs(values), 0.0)
     off[rows.gap | rows.below | rows.above] = 0.0  # on which side of a jump it is, is no matter of how far
-    steep = moving_maximum(finite_numbers(np.abs(curve.slopes.value), 0.0), _NEARBY)
-    moved = np.minimum(moving_maximum(np.maximum(off, 0.0), _NEARBY) / steep, curve.slopes.step)
-    moved = finite_numbers(moved, 0.0)
-    return lambda x: np.interp(x, evaluation.rows.x, moved)
+    slopes = finite_numbers(np.abs(curve.slopes.value), 0.0)
+    seen = (off > 0) & (slopes >= moving_maximum(slopes, _NEARBY) / 2)
+    moved = moving_maximum(np.divide(off, slopes, where=seen, out=np.zeros_like(off)), _NEARBY)
+    return lambda x: np.interp(x, evaluation.rows.x, np.minimum(moved, curve.slopes.step))
