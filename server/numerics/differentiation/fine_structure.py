@@ -99,12 +99,12 @@ def _averages(closeness: Closeness, returned_at: Forward, dispute: Dispute, answ
     returned = returned_at((x + widths * nodes).ravel()).reshape(_NODES, *widths.shape)
     parts: Array = np.tensordot(_LEGENDRE * _GAUSS[1] * _SQUARES, returned, 1)
     mean, waves = parts[0], returned - np.tensordot(_LEGENDRE.T, parts, 1)
-    varies: Mask = np.median(np.abs(waves), axis=0) >= _WAVES * dispute.distance
+    varies = np.median(np.abs(waves), axis=0) >= _WAVES * dispute.distance
     swings = np.count_nonzero(waves[1:] * waves[:-1] < 0, axis=0)
     varies &= np.where(answer.plainly, (_RESOLVED[0] <= swings) & (swings <= _RESOLVED[1]), swings >= _SWINGS)
     above, below = closeness.forward(np.concatenate((x + widths, x - widths)).ravel()).reshape(2, *widths.shape)
     alike: Mask = np.abs((above - below) / (2 * widths) - mean) <= SIMILAR * dispute.distance
-    averages: Mask = (varies & alike).any(axis=0)
+    averages: Mask = np.logical_or.reduce(varies & alike)
     return averages
 
 
