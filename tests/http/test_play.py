@@ -246,7 +246,11 @@ os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 
 @pytest.mark.parametrize(
     ("lacking", "options", "status"),
-    [("Landlock", [], 200), ("Landlock", ["--public", "--play"], 403), ("seccomp", [], 403)],
+    [
+        ("Landlock", [], 200),
+        pytest.param("Landlock", ["--public", "--play"], 403, marks=pytest.mark.nightly),
+        ("seccomp", [], 403),
+    ],
 )
 def test_a_system_without_a_layer_says_so_and_runs_nothing_for_strangers(
     tmp_path: Path, lacking: str, options: list[str], status: int

@@ -156,10 +156,8 @@ CALLS = {
 
 @pytest.mark.parametrize("where", CALLS)
 def test_a_call_in_a_file_is_the_call(tmp_path, where):
-    function = _defined(tmp_path, "Mixed", **CALLS[where])
-    found = infer(function)
+    found = infer(_defined(tmp_path, "Mixed", **CALLS[where]))
     assert [each.shape for each in found.recipe.inputs] == [(2, 3, 4), (2, 3, 5), (4, 5)]
-    assert gradloupe.check(function).ok
 
 
 @pytest.mark.parametrize(("factor", "ok"), [("ctx.size", True), ("2", False)])

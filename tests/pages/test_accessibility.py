@@ -47,7 +47,7 @@ LIKE_OTHERS = (
     *(f"/ops/incorrect_clipped_relu?view={look}" for look in ("area", "map", "wide", "step")),
     *("/ops/functional_linear", "/ops/sinh_on_ctx?order=2", "/ops/kill_head?view=descent"),
     *("/ops/replace_grad?view=jacobian", "/embed/lessons/gradcheck", "/embed/exp?hide=title,controls"),
-    "/ops/exp?stop=nan",
+    *("/ops/exp?stop=nan", "/ops/incorrect_clipped_relu?view=precision", "/play", "/compare", "/docs"),
 )
 SCHEMES = ("light", "dark")
 CASES = [f"{scheme} {address}" for address in STATES for scheme in SCHEMES]

@@ -296,7 +296,7 @@ def drag(page: Page, slider: Locator, share: float, meanwhile: Callable[[], obje
     page.mouse.move(box["x"] + 9 + (box["width"] - 18) * (now - low) / (high - low), middle)
     page.mouse.down()
     meanwhile()
-    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * share, middle, steps=12)
+    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * share, middle, steps=4)
     page.mouse.up()
 
 

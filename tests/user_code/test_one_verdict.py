@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.checked_files import checked_functions, green
 from support.own_server import Own, showing
+from support.sampling import sampled
 from support.written_functions import class_source
 
 import gradloupe
@@ -71,21 +72,20 @@ def reports(own: Own) -> dict[str, Any]:
     return {each.op["name"]: each for each in checked_functions(Path(), "my_ops.py")}
 
 
-def test_a_function_has_one_verdict_through_all_doors(own: Own, reports: dict[str, Any]) -> None:
-    module, verdicts = importlib.import_module("my_ops"), {}
-    for name in FUNCTIONS:
-        function, found = getattr(module, name), reports[name]
-        page = own.get(f"/ops/{name}.json").json()["verdict"]["word"] == "matches"
-        elsewhere = own.get(f"/ops/{name}.page.json?view=contract").json()["wrong"]
-        query = read_address(found.op, device_summary(), parse_query(""))
-        verdicts[name] = (
-            found.checked.ok,
-            gradloupe.check(function).ok,
-            gradloupe.look(function).checked.ok,
-            green(pytest_source(found.op, query)),
-            page and not elsewhere,  # what the page says beside its verdict
-        )
-    assert verdicts == {name: (right,) * 5 for name, (_, right) in FUNCTIONS.items()}
+@pytest.mark.parametrize("name", sampled(FUNCTIONS, ("Swish", "SwishOfBetaOne", "SoftmaxOverRows")))
+def test_a_function_has_one_verdict_through_all_doors(own: Own, reports: dict[str, Any], name: str) -> None:
+    function, found = getattr(importlib.import_module("my_ops"), name), reports[name]
+    page = own.get(f"/ops/{name}.json").json()["verdict"]["word"] == "matches"
+    elsewhere = own.get(f"/ops/{name}.page.json?view=contract").json()["wrong"]
+    query = read_address(found.op, device_summary(), parse_query(""))
+    verdicts = (
+        found.checked.ok,
+        gradloupe.check(function).ok,
+        gradloupe.look(function).checked.ok,
+        green(pytest_source(found.op, query)),
+        page and not elsewhere,  # what the page says beside its verdict
+    )
+    assert verdicts == (FUNCTIONS[name][1],) * 5
 
 
 @pytest.mark.parametrize("name", ["ExpInTenDigits", "ExpInSixDigits"])
