@@ -39,6 +39,7 @@ SAID = {
         PICKED,
         "x: float64[3,4]; y: int64[3] < 2",
     ),
+    "x: of length 6; y (Tensor): of length nnz = 6": (SUM, "x: float64[6]; y: float64[6]"),
     "Picks of x where y, a boolean mask, is true.": (MASKED, "x: float64[7]; y: bool[7]"),
     # These say nothing of an argument.
     "Multiplies x by y. Returns probabilities that sum to one.": (SUM, "x: float64[7]; y: float64[7]"),

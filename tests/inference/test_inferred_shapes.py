@@ -6,6 +6,39 @@ from support.written_functions import formula, function_of
 from gradloupe.server.inference.infer import infer
 
 SHAPES = {
+    # Bands of a tridiagonal matrix.
+    "below: float64[6]; on: float64[7]; x: float64[7]": """
+        def forward(ctx, below, on, x):
+            ctx.save_for_backward(below, on, x)
+            y = on * x
+            y[1:] += below * x[:-1]
+            return y
+        def backward(ctx, g):
+            below, on, x = ctx.saved_tensors
+            of_x = on * g
+            of_x[:-1] += below * g[1:]
+            return g[1:] * x[:-1], g * x, of_x
+    """,
+    # A sparse matrix by its rows, columns and values.
+    "rows: int64[7] < 2; cols: int64[7] < 2; values: float64[7]; x: float64[5,7]; n = 2": """
+        def forward(ctx, rows, cols, values, x, n):
+            ctx.save_for_backward(rows, cols, values, x)
+            return x.new_zeros(n, x.shape[1]).index_add_(0, rows, values.unsqueeze(1) * x[cols])
+        def backward(ctx, g):
+            rows, cols, values, x = ctx.saved_tensors
+            of_x = torch.zeros_like(x).index_add_(0, cols, values.unsqueeze(1) * g[rows])
+            return None, None, (g[rows] * x[cols]).sum(1), of_x, None
+    """,
+    "indices: int64[2,4] < 2; values: float64[4]; x: float64[2,4]": """
+        def forward(ctx, indices, values, x):
+            rows, cols = indices
+            ctx.save_for_backward(indices, values, x)
+            return x.new_zeros(4, x.shape[1]).index_add_(0, rows, values[:, None] * x[cols])
+        def backward(ctx, g):
+            (rows, cols), values, x = ctx.saved_tensors
+            of_x = torch.zeros_like(x).index_add_(0, cols, values[:, None] * g[rows])
+            return None, (g[rows] * x[cols]).sum(1), of_x
+    """,
     "x: float64[2,4,6,6]": """
         def forward(ctx, x):
             n, c, h, w = x.shape

@@ -167,7 +167,7 @@ class CallReader:
             if kind in _WEIGHTS and (place or kind != "tensor"):
                 reader.say(each, kind, _WEIGHTS[kind], node, _reason(kind, name))
                 places.add(place)
-        for place, rank in RANKS_BY_POSITION.get(name, {}).items():
+        for place, rank in RANKS_BY_POSITION.get(name.removesuffix("_"), {}).items():
             found = reader.evidence(given[place]) if place < len(given) else None
             if found:
                 found.has_rank(rank, f"it goes to {name}()")

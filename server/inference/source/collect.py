@@ -49,7 +49,8 @@ def collect_evidence(signature: Signature) -> CollectedEvidence:
     note_documented_values(signature, notes)
     note_documented_bounds(signature, notes)
     for name, known in notes.arguments.items():
-        if name_hints.EDGES_NAME.search(name.lower()):
+        picks = known.weight("index") > 0 or name_hints.INDEX_NAME.search(name.lower())
+        if name_hints.EDGES_NAME.search(name.lower()) or (picks and known.length == 2):  # as in rows, columns = indices
             known.has_rank(2, "it has both ends of each edge", sure=False)
             notes.relations.fixed.setdefault((name, 0), 2)
         known.few = known.least < 2 and bool(notes.relations.exact((name, 0)))

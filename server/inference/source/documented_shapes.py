@@ -31,6 +31,12 @@ _CROSSED = re.compile(
     r"[\[(]?(?<![\w.])(?=[\dx×\s]*[A-Z])"
     r"((?:[A-Z]\w{0,3}|\d+)(?:\s+[x×]\s+(?:[A-Z]\w{0,3}|\d+))+|[A-Z\d](?:[x×][A-Z\d])+)(?![\w.])[\])]?"
 )
+# So many values in a row, as ``the n - 1 values`` or ``of length nnz = 6``.
+_COUNT = r"(?:[A-Za-z]|nnz|\d+)(?:\s*[-+]\s*\d+)?"
+_COUNTED = re.compile(
+    rf"\b(?:(?:the|of) )?({_COUNT}) (?:values|elements|entries|numbers)\b"
+    rf"|\b(?:of )?length (?:nnz = (?=\d))?({_COUNT})(?![\w.]| ?[=×x])"
+)
 _SHAPED = 3.0  # the weight of a shape that is said: what has one is a tensor
 _ANNOTATED = re.compile(r"""\[\s*[\w.]+\s*,\s*['"]([^'"]+)['"]\s*\]""")
 
@@ -114,7 +120,8 @@ def _said(signature: Signature, names: list[str]) -> Iterator[tuple[str, list[st
 
 
 def _with_brackets(text: str) -> str:
-    """The text with shapes in brackets that are written with crosses."""
+    """The text with shapes in brackets that are written with crosses or counted."""
+    text = _COUNTED.sub(lambda found: f"({found[1] or found[2]},)", text)
     return _CROSSED.sub(lambda found: f"({', '.join(re.split(_CROSS, found[1]))})", text)
 
 

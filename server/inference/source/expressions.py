@@ -11,6 +11,7 @@ from .function_source import FunctionTree
 from .name_binding import NameBinding, ReadingState, integer_literal, literal_elements, quoted_source
 from .torch_signatures import UNINITIALISED
 
+_VECTOR = 7  # the size of a vector, if nothing else is known of it
 _WHOLE = {"int", "floor", "ceil", "round", "trunc"}
 _STEPS = {"floor", "ceil", "round", "trunc", "round_", "floor_", "ceil_", "trunc_", "rint"}
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
@@ -173,6 +174,18 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
         least = (last or 0) + (not isinstance(part, ast.Slice))
         if last is not None and 1 < least < 20 and last >= 0:
             self.notes.relations.reach((name, place), least)
+
+    def shortened(self, node: ast.BinOp) -> None:
+        """A vector beside all but some elements of another, as ``band * x[1:]``, is so much shorter."""
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            part = other.slice if isinstance(other, ast.Subscript) else None
+            if not isinstance(part, ast.Slice) or part.step or bool(part.lower) == bool(part.upper):
+                continue
+            name, whole = self.subject(one), self.subject(other.value)  # type: ignore[attr-defined]
+            left_out = (integer_literal(part.lower) or 0) - (integer_literal(part.upper) or 0)
+            if name and whole and name != whole and 0 < left_out < _VECTOR:
+                fixed = self.notes.relations.fixed
+                fixed.setdefault((name, 0), fixed.setdefault((whole, 0), _VECTOR) - left_out)
 
     def shared(self, node: ast.Call) -> None:
         """Note the share in ``int(rate * x.numel())``: how many of all elements, as a number from 0 to 1."""

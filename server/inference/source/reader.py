@@ -140,6 +140,7 @@ class Reader(ExpressionReader):
     def visit_BinOp(self, node: ast.BinOp) -> None:
         if isinstance(node.op, ast.MatMult):
             self.calls.product(node.left, node.right, node)
+        self.shortened(node)
         if isinstance(node.op, ast.Div) and (found := self.evidence(node.right)):
             found.divides = True
         if isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant) and node.left.value == 1:

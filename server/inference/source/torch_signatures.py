@@ -84,6 +84,7 @@ RANKS_BY_POSITION: dict[str, dict[int, int]] = {
     **{"mm": {0: 2, 1: 2}, "bmm": {0: 3, 1: 3}, "addmm": {1: 2, 2: 2}, "mv": {0: 2, 1: 1}, "dot": {0: 1, 1: 1}},
     **{"t": {0: 2}, "outer": {0: 1, 1: 1}, "ger": {0: 1, 1: 1}, "grid_sample": {0: 4, 1: 4}, "pixel_shuffle": {0: 4}},
     **{"embedding": {1: 2}, "baddbmm": {0: 3, 1: 3, 2: 3}, "linear": {1: 2, 2: 1}},
+    **{f"index_{each}": {2: 1} for each in ("add", "copy", "fill", "reduce", "select")},
     **{"sparse_coo_tensor": {0: 2, 1: 1}, "unfold": {}, "batch_norm": {1: 1, 2: 1, 3: 1, 4: 1}},
 }
 # The same of those that take batches of such tensors, too.
