@@ -18,6 +18,7 @@ from ..tolerance import CLEARLY, FEW_ULPS, NEGLIGIBLE, SIMILAR
 
 # budget: steps on either side of each point, from the least that can tell to the widest; sample: their ratio.
 _SCALES, _LEAST_RATIO, _MOST_RATIO = 26, 2.0, 10.0
+_PAIR = 3  # a plain fact: scales of which the first two have a slope that the next two agree about
 _MIN_SCALES = 4  # pattern: with fewer the dispute is hidden by rounding
 _BLUR_POINTS = 25  # budget: the numbers looked at that a short dtype hardly tells from x
 _ULPS = 4.0  # ulps: forward's rounding, of its value and of what it makes of a rounded x
@@ -109,10 +110,10 @@ def slopes_seen_closely(closeness: Closeness, x: Array, returned: Array) -> Arra
     if not asked.size:
         return slope
     distance = NEGLIGIBLE * np.abs(returned[asked])
-    slopes = _seen(closeness, Dispute(x[asked], returned[asked], distance)).slopes
+    slopes = _seen(closeness, Dispute(x[asked], returned[asked], distance), _PAIR + _AGREEING - 1).slopes
     one = np.ptp(slopes, axis=0) <= SIMILAR * distance
     first = one.argmax(axis=0)
-    slope[asked] = np.where(one[:_AGREEING].any(axis=0), slopes[:, first, np.arange(asked.size)].mean(axis=0), np.nan)
+    slope[asked] = np.where(one.any(axis=0), slopes[:, first, np.arange(asked.size)].mean(axis=0), np.nan)
     return slope
 
 
@@ -132,7 +133,7 @@ class _Seen:
     least: Array
 
 
-def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
+def _seen(closeness: Closeness, dispute: Dispute, scales: int = _SCALES) -> _Seen:
     x, forward = dispute.x, closeness.forward
     y = forward(x)
     unit = _ULPS * closeness.precision  # of the largest numbers no sum is made that overflows
@@ -140,7 +141,7 @@ def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     rounding += np.finfo(np.float64).tiny
     least = np.maximum(CLEAR * rounding / dispute.distance, _ULPS * np.spacing(np.abs(x)))
     ratio = np.clip((closeness.widest / least) ** (1 / (_SCALES - 1)), _LEAST_RATIO, _MOST_RATIO)
-    steps = least * ratio ** np.arange(_SCALES)[:, None]
+    steps = least * ratio ** np.arange(scales)[:, None]
     steps[steps > 1.001 * closeness.widest] = np.nan
     points = np.stack((x + steps, x - steps))
     points = closeness.snap(points) if closeness.snap else points
@@ -211,9 +212,19 @@ def _explained_by_blur(closeness: Closeness, dispute: Dispute) -> Mask:
     moved = np.maximum(closeness.moved(dispute.x) if closeness.moved else 0.0, closeness.eps * closeness.reach)
     x = dispute.x + blurs[:, None] * np.maximum(np.abs(dispute.x), moved / (FEW_ULPS * closeness.eps))
     place = np.tile(np.arange(dispute.x.size), blurs.size)
-    slopes = _seen(closeness.at(place), replace(dispute.at(place), x=x.ravel())).slopes
-    first = np.isfinite(slopes).all(axis=0).argmax(axis=0)
-    low, high = (each[first, np.arange(x.size)].reshape(x.shape) for each in (slopes.min(axis=0), slopes.max(axis=0)))
+    slopes = _first_slopes(closeness.at(place), replace(dispute.at(place), x=x.ravel()))
+    low, high = slopes.min(axis=0).reshape(x.shape), slopes.max(axis=0).reshape(x.shape)
     least, most = np.fmin.reduce(low), np.fmax.reduce(high)
     alike = SIMILAR * dispute.distance + (most - least) / 2
     return (least - alike <= dispute.returned) & (dispute.returned <= most + alike)
+
+
+def _first_slopes(closeness: Closeness, dispute: Dispute) -> Array:
+    """The slopes to either side (2 × n) at the least scales that agree; wider ones are asked where these do not."""
+    slopes = _seen(closeness, dispute, _PAIR).slopes[:, 0]
+    rest = np.flatnonzero(~np.isfinite(slopes).all(axis=0))
+    if rest.size:
+        wider = _seen(closeness.at(rest), dispute.at(rest)).slopes
+        first = np.isfinite(wider).all(axis=0).argmax(axis=0)
+        slopes[:, rest] = wider[:, first, np.arange(rest.size)]
+    return slopes
