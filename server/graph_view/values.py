@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..numerics.formatting.numbers import format_number
+from ..protocol.listed import shortened
 from ..runtime.arrays import dtype_name
 
 # Limits: characters of a text, elements of a tensor that are written out, elements of a list that are searched.
@@ -67,8 +68,7 @@ def _written(value: Any) -> str:
 
 def one_line(text: str, most: int = MAX_CHARS) -> str:
     """The text on one line, shortened with an ellipsis."""
-    line = " ".join(text[: 2 * most].split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return shortened(" ".join(text[: 2 * most].split()), most)
 
 
 def shape_as_list(shape: Iterable[int]) -> str:

@@ -12,7 +12,7 @@ from ..capture.samples import FunctionData
 from ..inference.construction.op import free_names
 from ..inference.source.signature import Signature
 from ..protocol.errors import BadQuestion
-from ..protocol.listed import did_you_mean
+from ..protocol.listed import did_you_mean, shortened
 from ..schema.op import OpDescription
 from ..url.address import PARAMETERS, Address, default_address, value_text
 from ..url.numbers import write_number
@@ -190,5 +190,4 @@ def _text(name: str, value: Any) -> str:
 def _short(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"tensor of {list(value.shape)}"
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return shortened(repr(value), _LONGEST)

@@ -47,6 +47,11 @@ def no_such_function(given: str, names: Sequence[str]) -> str:
     return f"{given} names no Function that was found; there are {first_few(names, _MAX_NAMED)}."
 
 
+def shortened(text: str, most: int) -> str:
+    """The text, of which at most so many characters are left, the last of them an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def first_few(names: Sequence[str], most: int, separator: str = ", ") -> str:
     """The first ``most`` names, and how many more there are: ``a, b and 3 more``."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

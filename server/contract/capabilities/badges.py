@@ -14,7 +14,7 @@ from ...numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, Poin
 from ...numerics.sampling.grid import Grid
 from ...numerics.sentences.names import complex_inputs
 from ...numerics.studies.complex import ComplexStudy, study_complex
-from ...protocol.listed import listed
+from ...protocol.listed import listed, shortened
 from ...runtime.arguments import result_tuple, tensors_of
 from ...runtime.arrays import Array, dtype_name
 from ...runtime.batching import batched_section
@@ -44,7 +44,7 @@ def exception_summary(error: BaseException) -> str:
     """The type of an exception and the first sentence of its message, without the full stop."""
     lines = exception_text(error, 4 * MAX_MESSAGE).splitlines() or [""]
     text, kind = lines[0].split(". ")[0].rstrip(".:"), type(error).__name__[:MAX_MESSAGE]
-    return f"{kind}: {text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + '…'}" if text else kind
+    return f"{kind}: {shortened(text, MAX_MESSAGE)}" if text else kind
 
 
 # budget: batch size under vmap; the other, a bound, is the tolerance of vmap and torch.func.grad against plain calls.

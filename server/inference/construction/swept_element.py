@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 
 from ..search.trial import OptionalTensors, RepeatableCall
@@ -104,7 +105,7 @@ def _with_backward_tested(attempt: RepeatableCall, base: OptionalTensors, pair: 
         one_hot[pair.of_index] = 1
         gradients = attempt.with_element(pair.wrt, pair.wrt_index, held + step).vjp(pair.output, one_hot)
         if gradients and float(torch.nan_to_num(gradients[pair.wrt][pair.wrt_index])):
-            return ElementPair(pair.wrt, pair.wrt_index, pair.output, pair.of_index, pair.moves, True)
+            return replace(pair, pulls=True)
     return pair
 
 
@@ -113,8 +114,4 @@ def _spread_indices(count: int, most: int) -> list[int]:
 
 
 def _unravelled(element: int, shape: torch.Size) -> _Index:
-    index: list[int] = []
-    for size in reversed(shape):
-        element, place = divmod(element, size)
-        index.insert(0, place)
-    return tuple(index)
+    return tuple(map(int, np.unravel_index(element, shape)))

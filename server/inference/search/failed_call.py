@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...protocol.listed import shortened
 from ..recipe.recipe import Constant, Recipe, TensorArgument
 from ..source.signature import NO_DEFAULT, SignatureArgument
 from .blame import Blame
@@ -46,8 +47,7 @@ class FailedCall:
     @property
     def reason(self) -> str:
         """The reason for a change, in words that follow "because"."""
-        text = self.blame.message
-        text = text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 1]}…"
+        text = shortened(self.blame.message, _MAX_LENGTH)
         return f"otherwise {'backward' if self.blame.backward else 'forward'} raises {text}"
 
     def given(self, place: int) -> _Given:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ...protocol.listed import shortened
 from ...runtime.timeouts import TookTooLong
 from ..recipe.recipe import NotInferred
 from ..source.signature import not_static
@@ -73,7 +74,7 @@ def describe_error(error: BaseException) -> str:
     """What was raised and where, such as ``raises ValueError: no (my_ops.py, line 12)``."""
     if isinstance(error, SystemExit):
         return f"ends the program ({', '.join(filter(None, ('sys.exit', user_location(error))))})"
-    text, place = _shortened(Blame(error, frozenset()).message), user_location(error)
+    text, place = shortened(Blame(error, frozenset()).message, _MAX_LENGTH), user_location(error)
     return f"raises {text.rstrip('.')}" + (f" ({place})" if place else "")
 
 
@@ -90,7 +91,7 @@ def _unbound(function: Any, search: RecipeSearch, blamed: Blame) -> bool:
 
 def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument: str, recipe: str) -> str:
     name, (_, outcome, blamed) = search.signature.name, failures[0]
-    where, text = _method(search, outcome), _shortened(blamed.message)
+    where, text = _method(search, outcome), shortened(blamed.message, _MAX_LENGTH)
     if _unbound(function, search, blamed):
         return (
             f"forward of {name} is not a static method, and reads what only an object has: {text}; decorate it with "
@@ -123,10 +124,10 @@ def _blank_recipe(search: RecipeSearch) -> str:
 
 
 def _object_sentence(search: RecipeSearch, name: str) -> str:
-    members = ", ".join(f"{name}.{each}" for each in dict.fromkeys(search.evidence.of(name).members))
+    read = ", ".join(f"{name}.{each}" for each in dict.fromkeys(search.evidence.of(name).members))
     return (
-        f"{name!r} has to be an object ({_shortened(members)} is read from it), which no recipe can write down; give "
-        "what you would pass as example_inputs."
+        f"{name!r} has to be an object ({shortened(read, _MAX_LENGTH)} is read from it), which no recipe can write "
+        "down; give what you would pass as example_inputs."
     )
 
 
@@ -134,7 +135,7 @@ def _distinct_failures(failures: _Failures) -> tuple[tuple[str, str], ...]:
     """A few failed trials, each with another error."""
     recipes: dict[str, str] = {}
     for step, _, blamed in failures:
-        recipes.setdefault(_shortened(blamed.message), step.recipe.text())
+        recipes.setdefault(shortened(blamed.message, _MAX_LENGTH), step.recipe.text())
     return tuple((recipe, message) for message, recipe in list(recipes.items())[:_MAX_FAILURES])
 
 
@@ -158,7 +159,3 @@ def _evidence_summary(search: RecipeSearch, name: str) -> str:
 def _likeliest_kind(search: RecipeSearch, name: str) -> str:
     weights = search.evidence.of(name).weights
     return max(weights, key=lambda each: weights[each], default="")
-
-
-def _shortened(message: str) -> str:
-    return message if len(message) <= _MAX_LENGTH else f"{message[: _MAX_LENGTH - 1]}…"

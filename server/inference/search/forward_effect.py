@@ -83,7 +83,7 @@ def _alike(one: TensorArgument | Constant, other: TensorArgument | Constant) -> 
 def _depends_on_input(call: Callable[..., Any], recipe: Recipe) -> bool:
     tensors, base = recipe.tensors(), _floating_outputs(call, recipe, {})
     for each in recipe.inputs:
-        for index in _spread_places(tensors[each.name].numel(), _ELEMENTS):
+        for index in _spread_places(tensors[each.name].numel()):
             for step in _STEPS:
                 tensor = tensors[each.name].clone()
                 tensor.view(-1)[index] += step
@@ -121,6 +121,6 @@ def _differ(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
     )
 
 
-def _spread_places(numel: int, count: int) -> list[int]:
+def _spread_places(numel: int) -> list[int]:
     """A few flat indices spread over a tensor."""
-    return sorted({int((place + 0.5) * numel / count) for place in range(count)}) if numel else []
+    return sorted({int((place + 0.5) * numel / _ELEMENTS) for place in range(_ELEMENTS)}) if numel else []

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.autograd import Function
 
+from ...runtime.graph import has_setup_context
 from .complex_evidence import COMPLEX_USES
 from .expressions import ExpressionReader
 from .function_source import FunctionTree, read_function_source
@@ -145,11 +146,11 @@ class CallReader:
         """Read the body of a helper, in which the arguments have other names."""
         reader = self.reader
         applied = isinstance(getattr(callee, "__self__", None), type) and issubclass(callee.__self__, Function)
-        context = applied and "ctx" in _ctx_parameter(callee.__self__)
+        context = applied and not has_setup_context(callee.__self__)
         source = read_function_source(callee.__self__.forward if applied else callee)
         if reader.depth <= 0 or source is None:
             return
-        names = source.parameters[bool(context) :]
+        names = source.parameters[context:]
         if isinstance(callee, MethodType) and not applied and source.parameters[:1] == ["self"]:
             names = names[1:]
         of = {name: reader.subject(each) for name, each in zip(names, node.args, strict=False)}
@@ -255,11 +256,6 @@ class CallReader:
                         dimensions[letter], (subject, place), f"einsum calls both {letter!r}"
                     )
                 dimensions[letter] = (subject, place)
-
-
-def _ctx_parameter(function: type[Function]) -> tuple[str, ...]:
-    """(``ctx``,) where forward takes it first, that is, unless there is a setup_context."""
-    return () if function.setup_context is not Function.setup_context else ("ctx",)
 
 
 def _of_torch(callee: Any, owner: str) -> bool:

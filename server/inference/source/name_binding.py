@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...protocol.listed import shortened
 from .evidence import ArgumentEvidence, ShapeRelations
 from .function_source import FunctionTree
 from .torch_signatures import SHAPE_PRESERVING
@@ -209,5 +210,4 @@ def _is_len(node: ast.AST) -> bool:
 
 def quoted_source(node: ast.AST) -> str:
     """The source of a node, on one line and shortened."""
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"
+    return shortened(" ".join(ast.unparse(node).split()), _QUOTED)

@@ -14,6 +14,7 @@ from torch.autograd.function import _SingleLevelFunction
 from torch.nn import Module
 
 from ...runtime.devices import DeviceCall, without_device
+from ...runtime.graph import has_setup_context
 from ..recipe.recipe import NotInferred
 
 NO_DEFAULT: Any = inspect.Parameter.empty
@@ -86,7 +87,7 @@ def signature_of(function: Any) -> Signature:
     forward = function.forward
     parameters = _parameters(forward, function.__name__)
     context = ""
-    if function.setup_context is _BASE.setup_context:
+    if not has_setup_context(function):
         context = parameters[0].name if parameters else ""
         # *args takes ctx with all the others.
         parameters = (

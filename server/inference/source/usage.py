@@ -9,6 +9,7 @@ import ast
 import doctest
 import inspect
 import linecache
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +53,7 @@ def note_usage(signature: Signature, notes: ReadingState) -> None:
         return
     given = list(zip(names, call.given, strict=False))
     sizes = [each.shape for _, each in given if isinstance(each, WrittenTensor) and each.shape]
-    small = all(_elements(shape) <= _MOST_ELEMENTS for shape in sizes)
+    small = all(math.prod(size or 1 for size in shape) <= _MOST_ELEMENTS for shape in sizes)
     for name, value in given:
         known, reason = notes.arguments[name], f"it is called so in {call.where}"
         if isinstance(value, WrittenTensor):
@@ -67,13 +68,6 @@ def note_usage(signature: Signature, notes: ReadingState) -> None:
             known.given = value, reason
     for one, other in _tied(given) if not small else ():
         notes.relations.tie(one, other, f"{call.where} calls it with the same size")
-
-
-def _elements(shape: Sequence[int | None]) -> int:
-    product = 1
-    for each in shape:
-        product *= each or 1
-    return product
 
 
 def _tied(given: Sequence[tuple[str, Any]]) -> Iterator[tuple[tuple[str, int], tuple[str, int]]]:

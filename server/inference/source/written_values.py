@@ -196,7 +196,7 @@ def _called(node: ast.Call, scope: Scope, deep: int) -> Any:
         if isinstance(value, WrittenTensor):
             return _marked(_method(value, name, given, keywords), keywords)
     first = next(iter(given), UNKNOWN)
-    return replace(first) if name in _SAME_SHAPE and isinstance(first, WrittenTensor) else UNKNOWN
+    return first if name in _SAME_SHAPE and isinstance(first, WrittenTensor) else UNKNOWN
 
 
 def _marked(value: Any, keywords: dict[str, Any]) -> Any:
