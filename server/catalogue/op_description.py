@@ -13,6 +13,7 @@ import torch
 from ...ops import OPS, BadDeclaration, Input, Op, Parameter
 from ..protocol.fingerprint import fingerprint, source_digest
 from ..protocol.question import Element, element_names
+from ..runtime.arguments import returned_values
 from ..schema.op import InputDescription, OpDescription, ParameterDescription
 
 _MAX_ELEMENTS = 256
@@ -44,8 +45,9 @@ def measured_shapes(op: Op) -> list[Shape]:
             y = op(*inputs, *(each.default for each in op.parameters))
     except (Exception, SystemExit):  # noqa: BLE001 the failure is reported when the op is opened
         y = ()
-    outputs = y if isinstance(y, tuple) else (y,)
-    shapes = [tuple(out.shape) if isinstance(out, torch.Tensor) and out.numel() > 1 else () for out in outputs]
+    shapes = [
+        tuple(out.shape) if isinstance(out, torch.Tensor) and out.numel() > 1 else () for out in returned_values(y)
+    ]
     return [*shapes, *[()] * len(op.outputs)][: len(op.outputs)]
 
 

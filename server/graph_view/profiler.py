@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.autograd.function import BackwardCFunction, FunctionCtx
 
+from ..runtime.arguments import result_tuple, returned_values
 from ..runtime.graph import has_setup_context
 from .values import ValueSummary, value_summary
 
@@ -110,7 +111,7 @@ class CallRecorder:
         if has_setup_context(function_class(node)):
             arguments = tuple(given[place + _INPUTS]) if len(given) > place + _INPUTS else ()
             call = RecordedCall(node, _named(function_class(node), len(arguments)), arguments)
-            call.outputs = _flat(given[place + _OUTPUT]) if len(given) > place + _OUTPUT else ()
+            call.outputs = result_tuple(given[place + _OUTPUT]) if len(given) > place + _OUTPUT else ()
         else:
             more = _starred(frame, code)
             named = (*names[place + 1 :], *(f"argument {len(names) + i}" for i in range(len(more))))
@@ -121,11 +122,9 @@ class CallRecorder:
     def _on_return(self, code: CodeType, call: RecordedCall, returned: Any) -> None:
         if code in _BACKWARD:
             call.returned_list = isinstance(returned, list)
-            call.returned = (
-                tuple(map(value_summary, returned)) if isinstance(returned, tuple) else (value_summary(returned),)
-            )
+            call.returned = tuple(map(value_summary, returned_values(returned)))
             return
-        call.outputs = call.outputs or _flat(returned)
+        call.outputs = call.outputs or result_tuple(returned)
         call.saved = tuple(getattr(call.node, "to_save", None) or ())
         call.dirty = tuple(getattr(call.node, "dirty_tensors", None) or ())
         call.silent = tuple(getattr(call.node, "non_differentiable", None) or ())
@@ -145,7 +144,3 @@ def _named(function: type[Any], count: int) -> tuple[str, ...]:
     except (TypeError, ValueError):
         names = []
     return tuple(names[i] if i < len(names) else f"argument {i}" for i in range(count))
-
-
-def _flat(returned: Any) -> tuple[Any, ...]:
-    return tuple(returned) if isinstance(returned, tuple | list) else (returned,)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..runtime.arguments import returned_values
 from ..runtime.failure import Failure, FunctionFailed, failure_of
 from ..runtime.failure import describe_result as in_words
 from ..runtime.graph import input_leaf
@@ -59,9 +60,9 @@ def trace_call(section: Section, t: float, grad_output: float) -> GraphTrace:
             returned = call_user_code(section.call, *given.values(), *parameters)
     except Exception as error:
         raise failure_of(error, section.op, "forward") from error
-    outputs = dict(zip(section.op.outputs, _flat(returned), strict=False))
+    outputs = dict(zip(section.op.outputs, returned_values(returned), strict=False))
     if not isinstance(outputs.get(section.of), torch.Tensor):
-        found = in_words(returned, len(_flat(returned)))
+        found = in_words(returned, len(returned_values(returned)))
         said = f"forward returned {found} where a tensor {section.of!r} was declared."
         raise FunctionFailed(Failure("forward", "WrongShape", said))
     call = GraphTrace(section, recorder, given, input_copies, outputs)
@@ -118,7 +119,3 @@ def _run_backward(call: GraphTrace, leaves: dict[str, torch.Tensor], grad_output
         call.failure = failure_of(error, section.op, "backward").failure
     for hook in hooks:
         hook.remove()
-
-
-def _flat(returned: Any) -> tuple[Any, ...]:
-    return returned if isinstance(returned, tuple) else (returned,)

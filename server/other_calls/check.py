@@ -21,7 +21,7 @@ from ..numerics.tolerance import USUAL, Allowance
 from ..protocol.listed import first_few, listed
 from ..runtime import timing
 from ..runtime.arguments import callable_of, copy_if_mutable, real_outputs
-from ..runtime.arrays import dtype_name, largest_magnitude
+from ..runtime.arrays import largest_magnitude
 from ..runtime.captured import captured_names, without_captured
 from ..runtime.failure import describe_exception
 from ..runtime.isolation import quietly
@@ -31,7 +31,7 @@ from ..runtime.timeouts import TookTooLong, seconds_left, time_limit
 from ..runtime.vjp import float64_array
 from .declared import calls_of_declared
 from .directional_check import DirectionalResult, compare_along_directions
-from .given_dtypes import comparison_as, plain_forward
+from .given_dtypes import comparison_as, dtype_names, plain_forward
 from .other_call import OtherCall
 from .short_dtypes import comparison_in
 from .ties import compare_at_ties
@@ -177,7 +177,7 @@ def _calls_of_inferred(op: InferredOp, wrong: Collection[str]) -> Iterator[Other
     evidence, shown = collect_evidence(signature_of(without_captured(op.called))), op.recipe.text()
     captured = captured_names(op)
     if op.dtypes:
-        changed = f"its tensors as they were given, in {_dtype_names(op.dtypes)}"
+        changed = f"its tensors as they were given, in {dtype_names(op.dtypes)}"
         given = CallVariant(op.recipe, changed, compared="dtypes")
         yield OtherCall(
             given.changed, partial(_call, op, op.called, given), _as_dtypes(op, given, op.dtypes), declared=True
@@ -236,10 +236,6 @@ def _as_dtypes(
     """A comparison with float64 of inputs that have these dtypes, by what plain autograd is off by."""
     plain = plain_forward(op.called)
     return comparison_as(dtypes, _call(op, plain, variant) if plain else None)
-
-
-def _dtype_names(dtypes: Mapping[str, torch.dtype]) -> str:
-    return listed(list(dict.fromkeys(map(dtype_name, dtypes.values()))))
 
 
 def _ranks(recipe: Recipe) -> list[int]:

@@ -54,11 +54,14 @@ def _compare(call: Call, dtypes: Mapping[str, torch.dtype], plainly: Call | None
         off, yardstick = _off(one, other), max(usual.get(name, 0.0), eps / 4)
         worst = max(worst, off / yardstick)
         if off > max(_WORSE * yardstick, _ROUNDINGS * eps):
-            return _wrong_at(name, one, other, off / yardstick, _named(dtypes))
-    return DirectionalResult(said=f"{two_digits(worst)} times the error of plain {_named(dtypes)}" if usual else "")
+            return _wrong_at(name, one, other, off / yardstick, dtype_names(dtypes))
+    return DirectionalResult(
+        said=f"{two_digits(worst)} times the error of plain {dtype_names(dtypes)}" if usual else ""
+    )
 
 
-def _named(dtypes: Mapping[str, torch.dtype]) -> str:
+def dtype_names(dtypes: Mapping[str, torch.dtype]) -> str:
+    """The dtypes in words, each once."""
     return listed(list(dict.fromkeys(map(dtype_name, dtypes.values()))))
 
 

@@ -175,6 +175,11 @@ def unsupported(value: Any) -> str:
     return f"a tensor of {str(value.dtype).removeprefix('torch.')}" if short else ""
 
 
+def returned_values(returned: Any) -> tuple[Any, ...]:
+    """What a Function returned as autograd takes it: the values of a tuple, or one, which a list is, too."""
+    return returned if isinstance(returned, tuple) else (returned,)
+
+
 def result_tuple(returned: Any) -> tuple[Any, ...]:
     """A call's result as a tuple, of one element for a single value."""
     return tuple(returned) if isinstance(returned, tuple | list) else (returned,)

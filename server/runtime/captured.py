@@ -204,7 +204,7 @@ def _of_code(function: FunctionType) -> Iterator[_Member]:
         except ValueError:  # it is empty
             continue
         yield ("" if name == "self" else name), value, _Place(cell)
-    names = set(_names(function.__code__))
+    names = set(names_looked_up(function.__code__))
     for name in sorted(names & function.__globals__.keys()):
         value = function.__globals__[name]
         if isinstance(value, ModuleType):
@@ -214,9 +214,9 @@ def _of_code(function: FunctionType) -> Iterator[_Member]:
             yield name, value, _Place(function.__globals__, name)
 
 
-def _names(code: CodeType) -> Iterable[str]:
-    """The names that code looks up, and the functions nested in it."""
+def names_looked_up(code: CodeType) -> Iterable[str]:
+    """The names that code looks up, and that functions nested in it do."""
     yield from code.co_names
     for each in code.co_consts:
         if isinstance(each, CodeType):
-            yield from _names(each)
+            yield from names_looked_up(each)

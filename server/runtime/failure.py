@@ -49,6 +49,16 @@ class Failure:
         return self.first.rstrip(".") if self.kind in REJECTED_KINDS else f"{self.phase} raised {self.kind}"
 
     @property
+    def cause(self) -> str:
+        """The first line of the message, without a full stop."""
+        return self.message.splitlines()[0].rstrip(".")
+
+    @property
+    def raised(self) -> str:
+        """The kind and the cause."""
+        return f"{self.kind}: {self.cause}"
+
+    @property
     def first(self) -> str:
         """The first line of the sentence."""
         return self.sentence.splitlines()[0]

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.autograd.function import BackwardCFunction, _SingleLevelFunction, once_differentiable
 
-from .arguments import input_shape
+from .arguments import input_shape, returned_values
 from .section import Section
 from .vjp import pull_back, uneven
 
@@ -23,6 +23,11 @@ FunctionClass = type[torch.autograd.Function]
 def has_setup_context(function: FunctionClass) -> bool:
     """Whether the Function defines ``setup_context``, so that forward has no ctx."""
     return function.setup_context is not _SingleLevelFunction.setup_context
+
+
+def backward_name(function: FunctionClass) -> str:
+    """The name under which the Function defines its backward."""
+    return "vjp" if function.vjp is not _SingleLevelFunction.vjp else "backward"
 
 
 def _nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:
@@ -61,7 +66,7 @@ class CallGraph:
         # An in-place Function cannot take a leaf.
         given = [leaf.clone() for leaf in leaves]
         y = section.call(*given, *(value for _, value in section.parameters))
-        outputs = dict(zip(section.op.outputs, y if isinstance(y, tuple) else (y,), strict=False))
+        outputs = dict(zip(section.op.outputs, returned_values(y), strict=False))
         return cls(leaves, dict(zip(dict(section.inputs), given, strict=True)), outputs)
 
     def nodes(self) -> Iterator[Any]:

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...ops import Op
+from .arguments import returned_values
 from .arrays import Array, Mask, dtype_name
 from .copies import CopyAxis, Index, apart, copy_shape, pick_elements, together
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
@@ -366,7 +367,7 @@ class Section:
 
     def output(self, y: Any) -> torch.Tensor:
         """The tensor ``of`` in a call's result; raises ``FunctionFailed``."""
-        outputs, position = y if isinstance(y, tuple) else (y,), self.op.outputs.index(self.of)
+        outputs, position = returned_values(y), self.op.outputs.index(self.of)
         found = outputs[position] if position < len(outputs) else None
         if not isinstance(found, torch.Tensor):
             described = describe_result(y, len(outputs))

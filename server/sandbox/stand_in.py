@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..runtime.arguments import returned_values
 from ..runtime.rng import seeding
 from .guest_process import GuestLost, GuestProcess, Reply
 from .raised import edited_error, lost_error
@@ -145,8 +146,8 @@ def _remember(ctx: Any, request: Request, given: Tensors, outputs: Any) -> None:
     ctx.request, ctx.given = request, given
     if request.dirty:
         ctx.mark_dirty(*request.dirty)
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-    ctx.mark_non_differentiable(*(out for out, one in zip(outputs, request.tracked, strict=True) if not one))
+    marked = zip(returned_values(outputs), request.tracked, strict=True)
+    ctx.mark_non_differentiable(*(out for out, one in marked if not one))
 
 
 class StandIn(torch.autograd.Function):

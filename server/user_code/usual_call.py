@@ -16,7 +16,7 @@ from ...ops import Op
 from ..inference.infer import InferredRecipe, infer
 from ..inference.recipe.recipe import Constant, Recipe, TensorArgument, literal, name_of_value
 from ..inference.source.signature import LEFT_OUT, NO_DEFAULT, SignatureArgument, signature_of
-from ..runtime.arguments import BoundFunction, PassedArgument
+from ..runtime.arguments import BoundFunction, PassedArgument, returned_values
 from ..runtime.isolation import quietly
 from ..runtime.user_call import call_user_code
 from ..runtime.vjp import pull_back
@@ -151,7 +151,7 @@ def _runs_with(op: Op, scalars: tuple[str, ...]) -> bool:
     ]
     try:
         y = call_user_code(op, *(leaf * 1 for leaf in leaves), *(each.default for each in op.parameters))
-        outputs = [each for each in (y if isinstance(y, tuple) else (y,)) if getattr(each, "requires_grad", False)]
+        outputs = [each for each in returned_values(y) if getattr(each, "requires_grad", False)]
         pull_back(outputs, [torch.ones_like(each) for each in outputs], leaves)
     except (Exception, SystemExit):  # noqa: BLE001 where every way fails, the section reports it
         return False

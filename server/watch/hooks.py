@@ -14,6 +14,8 @@ from typing import Any, Protocol
 import torch
 from torch.autograd import function as autograd_function
 
+from ..runtime.arguments import returned_values
+
 _BASE = autograd_function._SingleLevelFunction
 _NODE = autograd_function.BackwardCFunction
 _BACKWARDS = ("apply", "apply_boxed")  # from Python, and from C
@@ -115,7 +117,7 @@ def _apply(cls: Any, *arguments: Any, **named: Any) -> Any:
     out = super(_BASE, cls).apply(*arguments, **named)
     for observer, call in calls:
         if call is not None:
-            _tell(observer, observer.returned, call, out if isinstance(out, tuple) else (out,))
+            _tell(observer, observer.returned, call, returned_values(out))
     return out
 
 

@@ -11,9 +11,8 @@ from types import FunctionType
 from typing import Any
 
 import torch
-from torch.autograd.function import _SingleLevelFunction
 
-from ...runtime.graph import FunctionClass
+from ...runtime.graph import FunctionClass, backward_name
 from ..examination.call import GradientsByName
 from ..examination.contract_check import FUNCTION, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
@@ -33,7 +32,7 @@ _MAX_NUMBERS = 12  # budget: numbers that are changed, one after another
 def _late_read(session: CheckSession) -> Iterator[CheckFinding]:
     """Changing an outside number that backward reads, in a copy of backward, changes no gradient."""
     plain = session.gradients(session.first.grad_outputs)
-    name = "vjp" if session.function.vjp is not _SingleLevelFunction.vjp else "backward"
+    name = backward_name(session.function)
     own = inspect.unwrap(getattr(session.function, name))
     own = getattr(own, "__func__", own)
     if not isinstance(own, FunctionType):

@@ -13,13 +13,12 @@ from types import BuiltinMethodType, CellType, FunctionType, MethodType
 from typing import Any
 
 import torch
-from torch.autograd.function import _SingleLevelFunction
 
-from ...runtime.arguments import BoundFunction, result_tuple
+from ...runtime.arguments import BoundFunction, result_tuple, returned_values
 from ...runtime.arrays import dtype_name
-from ...runtime.captured import CapturedFunction
+from ...runtime.captured import CapturedFunction, names_looked_up
 from ...runtime.devices import DeviceCall
-from ...runtime.graph import FunctionClass, has_setup_context
+from ...runtime.graph import FunctionClass, backward_name, has_setup_context
 
 # budget: the depth of the call graph to which references to a Function are replaced.
 _MOST_NESTED = 4
@@ -62,7 +61,7 @@ def _replacement(value: Any, old: Any, new: Any, depth: int) -> Any:
 
 
 def _copy_with(function: FunctionType, old: Any, new: Any, depth: int) -> FunctionType | None:
-    names = {name for name in _names(function.__code__) if name in function.__globals__}
+    names = {name for name in names_looked_up(function.__code__) if name in function.__globals__}
     swapped = {name: _replacement(function.__globals__[name], old, new, depth) for name in names}
     swapped = {name: value for name, value in swapped.items() if value is not None}
     cells = [_replaced_cell(cell, old, new, depth) for cell in function.__closure__ or ()]
@@ -75,12 +74,6 @@ def _copy_with(function: FunctionType, old: Any, new: Any, depth: int) -> Functi
     copy.__kwdefaults__ = function.__kwdefaults__
     functools.update_wrapper(copy, function)
     return copy
-
-
-def _names(code: Any) -> set[str]:
-    """All names looked up by the code and by the functions nested in it."""
-    inside = [each for each in code.co_consts if isinstance(each, type(code))]
-    return set(code.co_names).union(*map(_names, inside))
 
 
 def _replaced_cell(cell: CellType, old: Any, new: Any, depth: int) -> CellType | None:
@@ -143,7 +136,7 @@ class BackwardCall:
     @property
     def values(self) -> tuple[Any, ...]:
         """The returned gradients, one per argument."""
-        return self.returned if isinstance(self.returned, tuple) else (self.returned,)
+        return returned_values(self.returned)
 
 
 @dataclass
@@ -166,7 +159,7 @@ _MAX_DEPTH = 4
 def instrument(function: FunctionClass) -> tuple[FunctionClass, CallRecord]:
     """A subclass of ``function`` that behaves like it, and its record. The class itself is not touched."""
     record = CallRecord(parameters(function))
-    name = "vjp" if function.vjp is not _SingleLevelFunction.vjp else "backward"
+    name = backward_name(function)
     body: dict[str, Any] = {
         name: staticmethod(_recording_backward(function, getattr(function, name), record)),
         "forward": staticmethod(_recording_forward(function, record)),

@@ -94,8 +94,7 @@ def _why_no_gradient(pair: DescentPair) -> str:
 def _failure(run: DescentRun) -> str:
     if run.failure is None:
         return ""
-    message = run.failure.message.splitlines()[0].rstrip(".")
-    return f"{run.failure.phase} raises {run.failure.kind} ({message})"
+    return f"{run.failure.phase} raises {run.failure.kind} ({run.failure.cause})"
 
 
 def _same_path(pair: DescentPair) -> bool:

@@ -154,8 +154,7 @@ def _loss(asked: _Asked, outputs: tuple[str, ...], effects: list[_Effect]) -> Lo
     try:
         gradients = _gradients(asked, positions)
     except FunctionFailed as error:
-        failure = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
-        return LossLinks(outputs, ((_UNKNOWN,) * len(effects),) * len(positions), (), (), failure)
+        return LossLinks(outputs, ((_UNKNOWN,) * len(effects),) * len(positions), (), (), error.failure.raised)
     returned = tuple("None" if each is None else "gradient" if bool(each.any()) else "0" for each in gradients)
     links: _Links = tuple(
         tuple(_link(each, output, positions, what) for each, what in zip(effects, returned, strict=True))

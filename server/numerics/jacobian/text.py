@@ -32,8 +32,7 @@ _NONE_HINT = (
 def jacobian_sentence(jacobian: Jacobian, span: float) -> str:
     """What the picture shows, most important first."""
     if jacobian.failure is not None:
-        first = jacobian.failure.message.splitlines()[0].rstrip(".")
-        return f"backward raised {jacobian.failure.kind}: {first}. Only the numerical Jacobian is shown."
+        return f"backward raised {jacobian.failure.raised}. Only the numerical Jacobian is shown."
     return " ".join(
         [*_verdict(jacobian, span), *_marked(jacobian), *_scan_sentence(jacobian), sparsity_sentence(jacobian)]
     ).strip()
@@ -176,7 +175,7 @@ def dependence_sentences(influence: Dependence, loss: LossLinks) -> Iterator[str
     qualifier = " alone" if len(influence.outputs) > 1 and len(loss.outputs) == 1 else ""
     beginning = f"With the loss on {listed(loss.outputs) if len(loss.outputs) < 3 else 'all outputs'}{qualifier}"
     if loss.failure:
-        yield f"{beginning}, backward raised {loss.failure.rstrip('.')}."
+        yield f"{beginning}, backward raised {loss.failure}."
         if "NoneType" in loss.failure:
             yield _NONE_HINT
         return

@@ -37,9 +37,8 @@ def violation_by_exception(law: Law, error: FunctionFailed, value: float | Array
     """The finding for a backward that raised where a law was tested; None where forward did, before any law was."""
     if error.failure.phase == "forward":
         return None
-    message = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
     at = float(value) if np.ndim(value) == 0 else math.nan
-    return Violation(law, math.nan, at, math.nan, math.nan, message, layout)
+    return Violation(law, math.nan, at, math.nan, math.nan, error.failure.raised, layout)
 
 
 def violation_by_write(layout: MonitoredLayout, x: Array, grad_output: float) -> Violation | None:

@@ -42,7 +42,7 @@ def describe_violation(finding: Violation, names: Names) -> str:
     given = f"a random {names.grad_output}" if math.isnan(number) else f"{names.grad_output} {format_number(number)}"
     fault += f". Where {_LAYOUTS[finding.layout]}" if law == "layout" else ""
     if finding.message:
-        return f"{fault}: for {given} it raises {finding.message.rstrip('.')}."
+        return f"{fault}: for {given} it raises {finding.message}."
     at = f" at {names.wrt} = {format_number(finding.x)}" if math.isfinite(finding.x) else ""
     returned = format_distinct(finding.returned, finding.expected)
     expected = format_distinct(finding.expected, finding.returned)

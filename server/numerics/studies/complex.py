@@ -60,7 +60,7 @@ class ComplexStudy:
     def sentence(self) -> str:
         """The same in words."""
         if self.failure:
-            return f"Complex input is not supported: {self.failure.message.splitlines()[0].rstrip('.')}."
+            return f"Complex input is not supported: {self.failure.cause}."
         return _SAID[self.verdict]
 
 

@@ -69,7 +69,7 @@ def _differs(area: Surface, wrt: str, wrt2: str) -> list[str]:
     if not area.deterministic:
         return ["The Function is random: two equal calls differ, so there is nothing to compare."]
     if area.failure:
-        return [f"backward raised {area.failure.kind}: {area.failure.message.splitlines()[0].rstrip('.')}."]
+        return [f"backward raised {area.failure.raised}."]
     parts = []
     if missing:
         parts = [f"backward returns no gradient for {listed(missing)}: there, only differences are shown."]

@@ -339,7 +339,7 @@ def test_a_finding_is_said_with_its_numbers(name, law, said):
 
 
 def test_a_violation_without_numbers_is_described_by_what_was_raised():
-    raised = Violation("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no.", "transposed")
+    raised = Violation("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no", "transposed")
     said = describe_violation(raised, NAMES)
     assert "as after y.T" in said
     assert said.endswith("it raises RuntimeError: no.")
