@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from flint import arb, ctx
 
+from ..runtime.copies import place_of
 from ..runtime.section import Section
 from ..runtime.vjp import pull_back
 from .arrays import ArraysToTensors, array_of
@@ -20,7 +21,7 @@ from .enclosure import TERMS
 from .interpreter import Interpreter
 from .primitives import handler_of
 from .ranging import Ranging
-from .record import Held, place_of
+from .record import Held
 from .stand_in import StandIn, columns_of, new_tensor, positions
 
 Box = tuple[float, ...]  # from where to where the swept number goes in it, and one that is held in a range

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
+from ..runtime.copies import place_of
 
 if TYPE_CHECKING:
     from ..runtime.section import Section
@@ -16,11 +16,6 @@ Piece = tuple[float, float, int] | tuple[float, float, int, float, float]
 Word = Literal["proved", "refuted", "in part", "nothing", ""]
 Dtype = Literal["float64", "float32"]
 Given = Literal["every", "every positive", "every negative", "range", "this"]
-
-
-def place_of(index: tuple[int, ...], shape: tuple[int, ...]) -> int:
-    """Where an element is in row-major order; a single number has no index."""
-    return int(np.ravel_multi_index(index, shape)) if index else 0
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+import numpy as np
 import torch
 
 Index = tuple[int, ...]
 CopyAxis = int | None  # None stands for a new dimension before the others
+
+
+def place_of(index: Index, shape: Index) -> int:
+    """Where an element is in row-major order; a single number has no index."""
+    return int(np.ravel_multi_index(index, shape)) if index else 0
 
 
 def copy_shape(sizes: Index, copies: int, axis: CopyAxis) -> Index | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...ops import Op
 from .arguments import returned_values
 from .arrays import Array, Mask, dtype_name
-from .copies import CopyAxis, Index, apart, copy_shape, pick_elements, together
+from .copies import CopyAxis, Index, apart, copy_shape, pick_elements, place_of, together
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
@@ -134,7 +134,7 @@ class Section:
     @cached_property
     def place(self) -> int:
         """Where the swept element is in its flattened tensor, and its namesake in any other of that shape."""
-        return int(np.ravel_multi_index(self.wrt_index, self.shape(self.wrt))) if self.wrt_index else 0
+        return place_of(self.wrt_index, self.shape(self.wrt))
 
     @property
     def held(self) -> float:

@@ -15,7 +15,7 @@ from ...runtime.arrays import Array, Forward
 from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
 from ..singularities.special_points import special_points
-from .loss import Loss, LossGradient, flat_array, moved_size, position_tensor
+from .loss import Loss, LossGradient, flat_array, position_tensor
 from .optimizer import DescentRun, GradientFunction, run_descent
 from .plan import DescentPlan, plan_descent
 from .true_gradient import TrueForward, downhill_gradient
@@ -62,7 +62,7 @@ class DescentPair:
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
 def descend(section: Section, question: Question) -> DescentPair:
     """Run both descents. Raises ``FunctionFailed`` where forward fails at the start, and ``TooLarge``."""
-    size = moved_size(section)
+    size = section.here.size
     if size > MOST_DESCENT_ELEMENTS:
         raise TooLarge(f"{section.wrt} has {size} elements; a descent is followed in at most {MOST_DESCENT_ELEMENTS}.")
     truth = TrueForward.of(section, question.start, question.stop)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import torch
@@ -13,6 +11,7 @@ from ...runtime.arrays import Array
 from ...runtime.failure import Failure, FunctionFailed, failure_of
 from ...runtime.section import Section
 from ...runtime.user_call import call_user_code
+from ...runtime.vjp import float64_array
 
 
 @dataclass(frozen=True)
@@ -83,11 +82,6 @@ def output_at(section: Section, position: torch.Tensor) -> torch.Tensor:
     return section.output(section.called_with([*map(torch.clone, inputs), *parameters]))
 
 
-def moved_size(section: Section) -> int:
-    """How many elements move."""
-    return math.prod(section.shape(section.wrt))
-
-
 def position_tensor(section: Section, position: Array) -> torch.Tensor:
     """The flat ``position`` as the tensor that moves."""
     dtype = torch.float64 if section.sweeps_parameter else section.dtype
@@ -97,4 +91,4 @@ def position_tensor(section: Section, position: Array) -> torch.Tensor:
 
 def flat_array(tensor: torch.Tensor) -> Array:
     """The elements of a tensor as float64, in row-major order."""
-    return cast(Array, tensor.detach().to_dense().to("cpu", torch.float64).numpy(force=True).reshape(-1).copy())
+    return float64_array(tensor.detach().to_dense()).reshape(-1).copy()

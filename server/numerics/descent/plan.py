@@ -14,7 +14,7 @@ from ...protocol.question import Question
 from ...runtime.arrays import Array
 from ...runtime.section import Section
 from ..tolerance import ALIKE_SHARE
-from .loss import Loss, moved_size, position_tensor
+from .loss import Loss, position_tensor
 from .true_gradient import TrueForward
 
 _STEPS = 40  # budget: the steps where neither question nor op says how many
@@ -65,7 +65,7 @@ def _places(section: Section, truth: TrueForward, question: Question, at: float 
     """Where to begin, and other places (rows) at which a goal may be found: of a tensor, on its ways
     to be reversed, and to be moved a little."""
     span = question.stop - question.start
-    if moved_size(section) == 1:
+    if section.here.size == 1:
         others = section.snap(question.start + span * _SHARES[:, None])
         steeper = max(others[:2], key=partial(_steepness, truth)) if at is None else np.array([at])
         return section.snap(steeper), others

@@ -163,12 +163,18 @@ def exponential_factor(data: Evidence) -> Story | None:
 
 def constant_response(data: Evidence) -> Story | None:
     """Hypothesis: a constant times ``grad_output`` everywhere, although the slope changes."""
+    constant = what_is_constant(data)
+    return data.tell("straight-through", **constant) if constant else None
+
+
+def what_is_constant(data: Evidence) -> dict[str, str]:
+    """What a backward does that returns a constant times ``grad_output``, and where; nothing if it does not."""
     share, within = data.typical(data.returned[data.judged])
     exceptions = data.exceptions(0.0, share) if share and np.isfinite(share) else None
     if exceptions is None:
-        return None
+        return {}
     does = describe_factor(format_measured(share, within), data.names)
-    return data.tell("straight-through", does=does, where=data.everywhere(exceptions))
+    return {"does": does, "where": data.everywhere(exceptions)}
 
 
 def _factors(data: Evidence) -> Iterator[tuple[str, Array]]:

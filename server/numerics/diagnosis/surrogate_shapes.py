@@ -10,6 +10,7 @@ from ..sentences.names import MOST_NAMED
 from ..sentences.places import runs_among
 from ..tolerance import SIMILAR
 from .evidence import MIN_ROWS, Evidence, describe_factor
+from .scaled import what_is_constant
 from .stories import Story
 
 # ulps: the flanks of a bump may go the wrong way by so many; a lobe is mentioned if it is so many tolerances deep.
@@ -18,14 +19,8 @@ _MONOTONE_ULPS = 4.0
 
 def straight_through(data: Evidence) -> Story | None:
     """Hypothesis: a straight-through estimator, a constant times ``grad_output`` everywhere."""
-    share, within = data.typical(data.returned[data.judged])
-    if not (data.all_flat and share and np.isfinite(share)):
-        return None
-    exceptions = data.exceptions(0.0, share)
-    if exceptions is None:
-        return None
-    does = describe_factor(format_measured(share, within), data.names)
-    return _stands_in(data, "straight-through/of steps", does=does, where=data.everywhere(exceptions))
+    constant = what_is_constant(data) if data.all_flat else {}
+    return _stands_in(data, "straight-through/of steps", **constant) if constant else None
 
 
 def window(data: Evidence) -> Story | None:

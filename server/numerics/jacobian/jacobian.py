@@ -11,7 +11,7 @@ import torch
 from ...protocol.question import element_names
 from ...runtime.arrays import EPSILON, Array
 from ...runtime.batching import batched_rows, seconds_per_copy
-from ...runtime.copies import Index
+from ...runtime.copies import Index, place_of
 from ...runtime.failure import Failure, FunctionFailed, unless_backward_fails
 from ...runtime.reference import reference_rows
 from ...runtime.section import Section
@@ -151,8 +151,7 @@ def _block(section: Section, copies: Section, side: int) -> tuple[ElementRange, 
         shape = ()
     if len(section.of_index) != len(shape) or any(i >= n for i, n in zip(section.of_index, shape, strict=True)):
         return ElementRange(section.of, shape, 0, 0), ElementRange(section.wrt, swept_shape(section), 0, 0)
-    of = int(np.ravel_multi_index(section.of_index, shape)) if shape else 0
-    rows = _block_range(section.of, shape, of, side)
+    rows = _block_range(section.of, shape, place_of(section.of_index, shape), side)
     return rows, _block_range(section.wrt, swept_shape(section), section.place, side)
 
 
