@@ -22,6 +22,7 @@ from ...runtime.failure import exception_text
 from ...runtime.rng import irregular_tensor
 from ...runtime.section import Section
 from ...runtime.user_call import call_user_code
+from ..checks.dtypes import HALF_TOLERANCES
 from ..checks.state import random_sources
 from ..examination.call import Call, ForwardRun, reset_seeds
 from ..examination.slopes import weighted_total
@@ -232,8 +233,6 @@ def _refused(what: str, error: Exception) -> str:
     return f"{what} raises {exception_summary(error)}."
 
 
-# bound: tolerance of gradients in half precision, relative to the largest one.
-_HALF_TOLERANCE = {torch.float16: 0.05, torch.bfloat16: 0.2}
 _POINTS = 41  # budget: points of the domain at which complex numbers are tried
 _RANDOM_SENTENCE = "other random numbers are drawn in another dtype, so gradients cannot be compared."
 _STATES: dict[str, BadgeState] = {
@@ -267,7 +266,7 @@ def autocast_badge(call: Call) -> CapabilityBadge:
             "autocast", "wrong", "With bfloat16 gradients are NaN or infinite where in float32 they are not."
         )
     off = max((_relative_error(found[name], plain[name]) for name in found if name in plain), default=0.0)
-    if off > _HALF_TOLERANCE[torch.bfloat16]:
+    if off > HALF_TOLERANCES[torch.bfloat16]:
         return CapabilityBadge(
             "autocast", "wrong", f"With bfloat16 gradients are off by {100 * off:.2g} % of the largest."
         )
@@ -278,7 +277,7 @@ def half_precision_badge(call: Call) -> CapabilityBadge:
     """Whether float16 and bfloat16 give the gradients of float64, up to their rounding."""
     if random_sources(call):
         return CapabilityBadge("half", "unknown", f"It was not compared: {_RANDOM_SENTENCE}")
-    answers = [_in_half(call, dtype) for dtype in _HALF_TOLERANCE]
+    answers = [_in_half(call, dtype) for dtype in HALF_TOLERANCES]
     for state in ("wrong", "no", "unknown"):
         sentences = [sentence for each, sentence in answers if each == state]
         if sentences:
@@ -320,7 +319,7 @@ def _in_half(call: Call, dtype: torch.dtype) -> tuple[BadgeState, str]:
     if any(_became_nonfinite(found[each], wanted[each]) for each in found if each in wanted):
         return "wrong", f"In {name} gradients are NaN or infinite where in float64 they are not."
     off = max((_relative_error(found[each], wanted[each]) for each in found if each in wanted), default=0.0)
-    if off > _HALF_TOLERANCE[dtype]:
+    if off > HALF_TOLERANCES[dtype]:
         return "wrong", f"In {name} gradients are off by {100 * off:.2g} % of the largest."
     return "yes", ""
 

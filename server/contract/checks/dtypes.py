@@ -21,7 +21,8 @@ from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession
 
 # bound: tolerance of the gradient in each dtype, relative to the largest one.
-_TOLERANCES = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
+HALF_TOLERANCES = {torch.float16: 5e-2, torch.bfloat16: 2e-1}
+_TOLERANCES = {torch.float32: 1e-3, **HALF_TOLERANCES}
 # sample: inputs tried in addition to the ends of the range: 0 and numbers close to it …
 _CRITICAL = (0.0, 1e-12, -1e-12)
 _LARGE = (1e2, -1e2, 1e4, -1e4)  # sample: … and large ones, in the range or not

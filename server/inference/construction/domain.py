@@ -11,7 +11,8 @@ import torch
 
 from ...runtime.arrays import Array, Forward, Interval, unbroken_runs
 from ...runtime.kept_values import spread_dim
-from ..search.trial import TRIAL_SEED, RepeatableCall
+from ...runtime.rng import SEED
+from ..search.trial import RepeatableCall
 from .elementwise import all_close
 from .swept_element import ElementPair
 
@@ -113,7 +114,7 @@ def swept_domain(
 
 def _repeats(attempt: RepeatableCall) -> bool:
     """Whether forward returns the same whatever is drawn at random."""
-    return all_close(attempt.outputs(), replace(attempt, seed=TRIAL_SEED + 1).outputs())
+    return all_close(attempt.outputs(), replace(attempt, seed=SEED + 1).outputs())
 
 
 @dataclass(frozen=True)

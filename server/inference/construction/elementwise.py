@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import torch
 
-from ..search.trial import TRIAL_SEED, OptionalTensors, RepeatableCall
+from ...runtime.rng import SEED
+from ..search.trial import OptionalTensors, RepeatableCall
 
 # Large steps too: small ones do not change a ranking of the elements, such as a mask of the k largest.
 _STEPS = (0.05, 1.3, -1.3, 10.0, -10.0)
@@ -33,7 +34,7 @@ def elementwise_inputs(attempt: RepeatableCall, base: OptionalTensors) -> tuple[
     rows = {name: _row(attempt.tensor(name), place) for place, name in enumerate(names)}
     row = attempt.with_values(rows)
     out = row.outputs()
-    deterministic = all_close(replace(row, seed=TRIAL_SEED + 1).outputs(), out)
+    deterministic = all_close(replace(row, seed=SEED + 1).outputs(), out)
     fits = (
         out is not None
         and all(each is not None and each.shape == (_LENGTH,) for each in out)
@@ -104,7 +105,7 @@ def _backward_is_elementwise(row: RepeatableCall, out: OptionalTensors, names: t
     ones = torch.ones(_LENGTH, dtype=torch.float64)
     for place in range(len(out)):
         full, none = row.vjp(place, ones), row.vjp(place, 0 * ones)
-        repeated = replace(row, seed=TRIAL_SEED + 1).vjp(place, ones)
+        repeated = replace(row, seed=SEED + 1).vjp(place, ones)
         if not (full and none and repeated) or any(not _close(full[name], repeated[name]) for name in names):
             continue
         for element in _COMPARED_ELEMENTS:
@@ -134,9 +135,7 @@ def _shared_gradient_is_sum(row: RepeatableCall, names: tuple[str, ...]) -> bool
     """Whether the gradient of a shared scalar is the sum over the elements, not their mean; random gradients pass."""
     shared = [each.name for each in row.recipe.inputs if each.name not in names]
     ones = torch.ones(_LENGTH, dtype=torch.float64)
-    full, repeated = (
-        (each.vjp(0, ones) for each in (row, replace(row, seed=TRIAL_SEED + 1))) if shared else (None, None)
-    )
+    full, repeated = (each.vjp(0, ones) for each in (row, replace(row, seed=SEED + 1))) if shared else (None, None)
     if not (full and repeated) or any(not _close(full[name], repeated[name]) for name in shared):
         return True
     alone = [

@@ -29,7 +29,7 @@ _Places = frozenset[int]
 
 @dataclass(frozen=True)
 class Blame:
-    """The positions of the arguments that caused an ``error``, and the user's ``expression`` that raised it.
+    """The positions of the arguments that caused an ``error``.
 
     ``own`` says that the user's code raises it itself, with raise or assert; ``always`` that this raise is reached
     for any arguments. ``reached`` are the line numbers of the user's frames, outermost first: of two errors the greater
@@ -38,7 +38,6 @@ class Blame:
 
     error: BaseException
     places: _Places
-    expression: str = ""
     backward: bool = False
     own: bool = False
     always: bool = False
@@ -56,7 +55,7 @@ class Blame:
 
 def blame(error: BaseException, names: Sequence[str], given: Sequence[Any]) -> Blame:
     """Find the arguments to blame for an error, from their names and the values they were given."""
-    found, expression, backward, own = frozenset[int](), "", False, False
+    found, backward, own = frozenset[int](), False, False
     always, unconditional = False, True
     reached = list[int]()
     caller: dict[str, _Places] | None = None
@@ -72,10 +71,9 @@ def blame(error: BaseException, names: Sequence[str], given: Sequence[Any]) -> B
         always = unconditional and isinstance(node.body[0], ast.Raise)
         node = ast.Module([*node.body, *_enclosing_conditions(frame)], []) if own else node
         here = frozenset[int]().union(*(known.get(name, frozenset()) for name in _names(node)))
-        expression = " ".join(ast.unparse(node.body[0]).split())
         found = here or found
         caller = _passed_origins(node, known, here)
-    return Blame(error, found, expression, backward, own, always, (int(backward), *reached))
+    return Blame(error, found, backward, own, always, (int(backward), *reached))
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, ast.Module | None]]:

@@ -20,14 +20,13 @@ from ...runtime.arguments import as_tensor_or_tuple, callable_of, copy_if_mutabl
 from ...runtime.call_cost import TooManySteps, step_limit
 from ...runtime.failure import describe_result as called
 from ...runtime.kept_values import keep_values
-from ...runtime.rng import preserve_rng, seed_all_generators
+from ...runtime.rng import SEED, preserve_rng, seed_all_generators
 from ...runtime.settings import SETTINGS, SavedSettings
 from ...runtime.user_call import call_user_code
 from ...runtime.vjp import pull_back
 from ..recipe.recipe import Recipe, TensorArgument
 from .deadline import Deadline
 
-TRIAL_SEED = 1234
 # What a call with other values may run: so many times the lines of the one that worked, and some more.
 _TIMES_AS_MANY, _LEAST_STEPS = 100, 10_000
 OptionalTensors = list[torch.Tensor | None]
@@ -44,7 +43,7 @@ class RepeatableCall:
     function: Callable[..., Any]
     recipe: Recipe
     values: dict[str, Any]
-    seed: int = TRIAL_SEED
+    seed: int = SEED
     deadline: Deadline = field(default_factory=Deadline)
     most_steps: int = 0
     kept: Mapping[str, str] = field(default_factory=dict)
@@ -284,5 +283,5 @@ def tensors_within(returned: Any) -> Iterator[torch.Tensor]:
 
 def call_seeded(call: Callable[..., Any], *given: Any) -> Any:
     """Call with the fixed seed of all trials."""
-    seed_all_generators(TRIAL_SEED)
+    seed_all_generators(SEED)
     return call_user_code(call, *given)
