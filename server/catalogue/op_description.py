@@ -1,6 +1,5 @@
 """Describes an op as plain data, for the processes that do not import torch."""
 
-import hashlib
 import inspect
 import math
 from dataclasses import asdict
@@ -129,4 +128,4 @@ def _digest(op: Op) -> str:
         text = Path(file).read_text(encoding="utf-8", errors="replace") if file else op.source
     except (TypeError, OSError):  # written in C, or the file was deleted after the import
         text = op.source
-    return hashlib.sha256(f"{op.name}\0{text}\0{code_digest()}".encode()).hexdigest()[:16]
+    return fingerprint(op.name, text, code_digest())

@@ -77,7 +77,7 @@ def captured_override(data: FunctionData, function: Any) -> Override | None:
     return None
 
 
-def source_digest(source: str) -> str:
+def class_digest(source: str) -> str:
     """The fingerprint of the source of a class."""
     return hashlib.sha256(source.encode("utf-8", "replace")).hexdigest()[:16]
 

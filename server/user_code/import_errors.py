@@ -14,6 +14,8 @@ from typing import TypeVar, cast
 from ..config.target import BadTarget
 from ..paths import SERVER
 from ..protocol import load_error
+from ..protocol.listed import shortened
+from ..runtime.failure import exception_text
 from ..runtime.user_call import is_plain, plain_exception
 from ..schema.op import LoadError
 from .importer import UserFileFinder
@@ -123,11 +125,7 @@ def _without_brackets(message: str) -> str:
 
 def exception_message(error: BaseException) -> str:
     """The message of an exception, on one line of bounded length; "" where its ``__str__`` raises."""
-    try:
-        message = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001 a user's class may do anything
-        return ""
-    return message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]} …"
+    return shortened(" ".join(exception_text(error, 4 * _MAX_MESSAGE).split()), _MAX_MESSAGE)
 
 
 def _missing_module(name: str, reading: UserFileFinder, folder: Path) -> str:

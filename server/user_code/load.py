@@ -1,6 +1,5 @@
 """One load of the targets: they are imported once, and their Functions described as far as possible without a call."""
 
-import hashlib
 import inspect
 import os
 import re
@@ -19,6 +18,7 @@ from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
 from ..inference.recipe.grammar import DOCSTRING_LINE
 from ..protocol.errors import LoadFailed
+from ..protocol.fingerprint import fingerprint
 from ..protocol.listed import no_such_function
 from ..protocol.load_error import load_error
 from ..sandbox.edited_module import edited_module
@@ -26,7 +26,7 @@ from ..sandbox.guest import FILE, Claims
 from ..sandbox.guest_process import GuestLost, GuestProcess
 from ..schema.op import OpStub
 from ..url.representations import REPRESENTATIONS
-from .captured_calls import capture_notes, source_digest
+from .captured_calls import capture_notes, class_digest
 from .discover import FoundFunction, abstract_method, find_functions, is_abstract_base
 from .example_inputs import unknown_example_names
 from .import_errors import display_path, encodable, import_error_report
@@ -114,11 +114,11 @@ def load_targets(
     notes += [
         each for module in dict.fromkeys(module for _, module, _ in loaded) for each in unknown_example_names(module)
     ]
-    files = files_to_watch(reading, [*captured, *(path for path in reading.named if path.endswith(".py"))])
+    files = files_to_watch(reading, captured)
     entries = _entries(loaded, _content_digest(reading, files, f"{again}{sorted(recipes.items())}"), reading)
     notes += [no_such_function(f"--recipe {each}", [*entries]) for each in recipes if each not in entries]
     if capture:
-        sources = {each.function.__qualname__: source_digest(each.source) for _, _, each in loaded}
+        sources = {each.function.__qualname__: class_digest(each.source) for _, _, each in loaded}
         notes += capture_notes(capture, sources)
     return Load(tuple(targets), entries, files, notes, reading, recipes, capture)
 
@@ -150,7 +150,7 @@ def load_text(text: str, guest: GuestProcess) -> Load:
         else:
             report |= {"sentence": report["sentence"].replace(" and save.", ".")}  # there is no file to be saved
         raise LoadFailed(report, []) from None
-    content = hashlib.sha256(f"{code_digest()}\0{text}".encode("utf-8", "replace")).hexdigest()
+    content = fingerprint(code_digest(), text)
     return Load((FILE,), _entries(loaded, content, reading), [], notes, reading, {})
 
 
@@ -178,12 +178,9 @@ def files_to_watch(reading: UserFileFinder, first: Sequence[str] = ()) -> list[s
 
 def _content_digest(reading: UserFileFinder, files: list[str], again: str) -> str:
     """Hash of all user files that were read, and of ``again``: the number of the reload, and given recipes."""
-    digest = hashlib.sha256(f"{code_digest()}\0{again}".encode())
     read = {os.path.realpath(path): data for path, data in reading.read.items()}
-    for path in files:
-        data = read[path] if path in read else Path(path).read_bytes()
-        digest.update(os.fsencode(path) + b"\0" + hashlib.sha256(data).digest())
-    return digest.hexdigest()
+    contents = (read[path] if path in read else Path(path).read_bytes() for path in files)
+    return fingerprint(code_digest(), again, *map(os.fsencode, files), *contents)
 
 
 def _entries(loaded: list[_LoadedFunction], content: str, reading: UserFileFinder) -> dict[str, CatalogueEntry]:
@@ -221,7 +218,7 @@ def _stub(name: str, group: str, each: FoundFunction, content: str, max_source: 
         "first_line": op.first_line if op else each.lines.first,
         "line": each.lines.line,
         "file": encodable(display_path(each.file, os.getcwd())),
-        "digest": hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()[:16],
+        "digest": fingerprint(name, content),
         "own": True,
         "bound": encodable(each.bound),
         "import_line": encodable(import_line),

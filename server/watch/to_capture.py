@@ -14,7 +14,7 @@ from ..inference.recipe.grammar import is_literal
 from ..inference.recipe.recipe import NotInferred
 from ..inference.source.signature import signature_of
 from ..runtime.arrays import dtype_name
-from ..user_code.captured_calls import source_digest
+from ..user_code.captured_calls import class_digest
 from ..user_code.definition_lines import SourceFile
 from .recorder import Held, Recorder, Site, Slot
 
@@ -67,7 +67,7 @@ def _site(site: Site, blob: _Blob, values: bool) -> SiteRecord:
         "function": site.cls.__qualname__,
         "module": site.cls.__module__,
         "file": _relative(file),
-        "digest": source_digest(source) if source else "",
+        "digest": class_digest(source) if source else "",
         "line": _relative(site.line),
         "path": site.path,
         "calls": site.calls,
