@@ -2,7 +2,7 @@
 of the engine of the edit, and once of that of the goal's model.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
@@ -14,17 +14,18 @@ from ..protocol.answer import Answer, curves_of
 from ..protocol.errors import BadQuestion, EngineBroken, Unsolved
 from ..protocol.fingerprint import fingerprint
 from ..schema.answer_notes import SOLVED, note_of
-from ..schema.op import OpDescription
+from ..schema.op import OpDescription, ParameterDescription
 from ..supervisor.edits import Edits
 from ..supervisor.engine import Engine
 from ..supervisor.single_flight import IsDisconnected
-from ..url.address import query_values
+from ..url.address import query_values, value_text
 from ..url.parse import parse_query, read_address
 from .exercise import GOALS, READINGS, Goal, line_to_mend
 
 Document = dict[str, Any]  # an answer with its columns as lists
 _Column = list[float]
 _RTOL = 1e-9  # bound: forwards that differ by less, as a share of the largest value, are the same but for rounding
+_ONE_CALL = "right-in-one-call"  # the answer note of what is wrong for other values of a parameter alone
 TRIED = "Tried"  # the Function that is left when a check has rejected all others
 # What is right, and not what is asked for: the answer note, and what the goal is.
 _OTHERWISE = {
@@ -82,16 +83,28 @@ def graded_text(text: str, goal: Goal) -> str:
     return f"{text}\n\n{goal.appended}{harness}" if goal.appended or harness else text
 
 
-def grade_answers(text: str, goal: Goal, answers: Sequence[Document], models: Sequence[Document]) -> Grade:
-    """The grade by the documents of the edit and of the model, one for each query of the goal.
+class Measured(NamedTuple):
+    """A document of a model, the whole query that it answers, by name, and how a reader changes what is shown to it."""
+
+    words: dict[str, str]
+    document: Document
+    changed: str = ""
+
+
+def grade_answers(text: str, goal: Goal, answers: Sequence[Document], models: Sequence[Measured]) -> Grade:
+    """The grade by the documents of the edit and of the model, one for each query of the goal and each value that is
+    tried of a parameter.
 
     The first that is wrong gives the note. ``answers`` may end at it.
     """
     for answer, model in zip(answers, models, strict=False):
-        if not answer["failure"] and not same_forward(answer, model):
-            return Grade(False, "forward-changed", (Hint("Where?", _FORWARD_CHANGED),))
+        if not answer["failure"] and not same_forward(answer, model.document):
+            return Grade(False, "forward-changed", (Hint("Where?", model.changed + _FORWARD_CHANGED),))
         verdict = answer["verdict"]
         note = verdict["note"]
+        if model.changed and note != SOLVED:
+            says = f"{model.changed}{verdict['headline']}"
+            return Grade(False, _ONE_CALL, (Hint("Where?", says), *line_hint(text, line_to_mend(text, note))))
         if note == SOLVED and verdict["word"] != GOALS[goal.kind]:
             note, says = _OTHERWISE[verdict["word"]]
             return Grade(False, note, (Hint("Where?", says), *line_hint(text, line_to_mend(text, note))))
@@ -167,13 +180,6 @@ def line_hint(text: str, line: int | None) -> tuple[Hint, ...]:
 _MOST_MODELS = 64  # budget: of an exercise each, of which one has a few hundred kB
 
 
-class Measured(NamedTuple):
-    """A document of a model, and the whole query that it answers, by name."""
-
-    words: dict[str, str]
-    document: Document
-
-
 class Grader:
     """Grades the edits of one server. The documents of models are kept, and measured again when they are forgotten."""
 
@@ -197,7 +203,7 @@ class Grader:
                 return Grade(False, "call-changed", (Hint("Where?", str(problem)),))
             except (EngineBroken, Unsolved) as problem:
                 return _grade_of_trouble(text, engine, problem)
-        return grade_answers(text, goal, answers, [model.document for model in models])
+        return grade_answers(text, goal, answers, models)
 
     async def _model(self, goal: Goal, address: str, gone: IsDisconnected | None) -> list[Measured]:
         key = fingerprint(goal.model, goal.appended, *goal.asks)
@@ -212,16 +218,41 @@ class Grader:
 
 
 async def _measured(engine: Engine, queries: Sequence[str], gone: IsDisconnected | None) -> list[Measured]:
-    """What a model answers to these queries, with all that they leave open written out."""
-    measured = []
+    """What a model answers to these queries, with all that they leave open written out.
+
+    Then to the same with other values of the parameters that they leave open, where it is right for these, too.
+    """
+    asked = [await _asked(engine, parse_query(query), "", gone) for query in queries]
     for query in queries:
         words = parse_query(query)
-        op = await _first_op(engine, words)
-        address = read_address(op, await engine.device(), words)
-        values = query_values(address) | {"recipe": words.get("recipe") or op["recipe"]}
-        document = _document(await engine.answer(address.question, gone))
-        measured.append(Measured({name: value for name, value in values.items() if value}, document))
-    return measured
+        for each in (await _first_op(engine, words))["parameters"]:
+            for value in [] if each["name"] in words else _other_values(each):
+                changed = {each["name"]: value_text(value)}
+                other = await _asked(engine, words | changed, f"Set {each['name']} to {value_text(value)}. ", gone)
+                asked += [other] * (other.document["verdict"]["note"] == SOLVED)
+    return asked
+
+
+async def _asked(engine: Engine, words: dict[str, str], changed: str, gone: IsDisconnected | None) -> Measured:
+    op = await _first_op(engine, words)
+    address = read_address(op, await engine.device(), words)
+    values = query_values(address) | {"recipe": words.get("recipe") or op["recipe"]}
+    document = _document(await engine.answer(address.question, gone))
+    return Measured({name: value for name, value in values.items() if value}, document, changed)
+
+
+def _other_values(parameter: ParameterDescription) -> Iterator[bool | float | str]:
+    """Values of a parameter within its bounds that are not its default."""
+    if parameter["kind"] == "switch":
+        yield not parameter["default"]
+    elif parameter["kind"] == "choice":
+        yield from (each for each in parameter["choices"] if each != parameter["default"])
+    else:
+        value = parameter["default"]
+        for end in (parameter["minimum"], parameter["maximum"]):
+            if end is not None and end != value:
+                halfway = (value + end) / 2
+                yield halfway if parameter["kind"] == "float" else round(halfway) if round(halfway) != value else end
 
 
 async def _answers(engine: Engine, models: Sequence[Measured], gone: IsDisconnected | None) -> list[Document]:

@@ -8,7 +8,7 @@ from support import event_loop
 from support.exercise_tries import TRIES
 
 from gradloupe.server.exercises.exercise import Exercise, all_exercises
-from gradloupe.server.exercises.grade import Grader
+from gradloupe.server.exercises.grade import Grade, Grader
 from gradloupe.server.supervisor.edits import EditLimits, Edits
 
 STARTS = {
@@ -26,19 +26,19 @@ STARTS = {
 PUSHED = ("mask", "write_the_test")
 
 
-def notes(exercise: Exercise, texts: Sequence[str]) -> list[str]:
-    """The answer notes of some texts, run in the sandbox."""
+def graded(exercise: Exercise, texts: Sequence[str]) -> list[Grade]:
+    """The grades of some texts, run in the sandbox."""
 
-    async def graded() -> list[str]:
+    async def asked() -> list[Grade]:
         edits = Edits(EditLimits(deadline=120.0))
         try:
             grader = Grader(edits)
-            return [(await grader.grade(text, exercise.goal, "")).note for text in texts]
+            return [await grader.grade(text, exercise.goal, "") for text in texts]
         finally:
             await edits.close()
             await asyncio.sleep(0)
 
-    return event_loop.run(graded())
+    return event_loop.run(asked())
 
 
 def changed(text: str, old: str, new: str) -> str:
@@ -52,5 +52,13 @@ def changed(text: str, old: str, new: str) -> str:
 def test_an_exercise_tells_its_start_its_solution_and_wrong_tries_apart(name: str) -> None:
     exercise = all_exercises()[name]
     tries = {note: changed(exercise.solution, old, new) for old, new, note in TRIES[name]}
-    told = notes(exercise, [exercise.start, exercise.solution, *tries.values()])
-    assert told == [STARTS[name], "solved", *tries]
+    told = graded(exercise, [exercise.start, exercise.solution, *tries.values()])
+    assert [grade.note for grade in told] == [STARTS[name], "solved", *tries]
+
+
+def test_a_constant_in_place_of_a_parameter_solves_nothing_and_the_value_that_shows_it_is_named() -> None:
+    exercise = all_exercises()["mask"]
+    grade = graded(exercise, [changed(exercise.solution, "x < ctx.clip", "x < 2.0")])[0]
+    where, line = grade.hints
+    assert where.says.startswith("Set clip to 1. Differs where 1 < x < 2: ")
+    assert line.says.startswith("Line 14: ")

@@ -4,6 +4,7 @@
 TRIES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "mask": (
         ("& (x < ctx.clip)", "& (x < 9)", "mask-forgotten"),
+        ("& (x < ctx.clip)", "& (x < 2.0)", "right-in-one-call"),
         ("((x > 0) & (x < ctx.clip))", "((x < 0) | (x > ctx.clip))", "mask-reversed"),
         ("grad_output * ((x > 0) & (x < ctx.clip))", "((x > 0) & (x < ctx.clip)).double()", "forgets-grad_output"),
         ("x.clamp(0, clip)", "x.clamp(0, clip + 1)", "forward-changed"),

@@ -18,6 +18,7 @@ const PAUSE = 150; // milliseconds without a key, before the code is asked for
 const UNREADABLE = "# The code of this frame cannot be read: its address was cut.\n";
 const SOLVED = "Solved.";
 const WRONG = "Not yet. Look at the curves, ask for a hint, and try again.";
+const UNSEEN = "right-in-one-call"; // of what the curves that are drawn do not show
 const UNCAUGHT = "Not yet. Ask for a hint, and try again.";
 
 const find = (selector) => document.querySelector(selector);
@@ -78,7 +79,7 @@ function askForGrade(address, signal) {
 }
 
 function told({ solved, note, hints: helpful }) {
-  tell(solved ? SOLVED : drawn ? WRONG : UNCAUGHT, note);
+  tell(solved ? SOLVED : drawn && note !== UNSEEN ? WRONG : UNCAUGHT, note);
   hints = helpful;
   offerHint();
   tellParent("tried", { solved, note });
