@@ -61,12 +61,12 @@ SAID = (
 )
 
 
-@pytest.fixture(scope="module")
-def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A book whose pages were read by two processes at once."""
+@pytest.fixture(scope="module", params=["1", pytest.param("2", marks=pytest.mark.nightly)])
+def book(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A book whose pages were read by one process, nightly also by two at once."""
     folder = tmp_path_factory.mktemp("book")
     write_book(folder, {"my_ops.py": MY_OPS, "index.rst": REST, "second.md": MYST}, "gradloupe.sphinx")
-    built = build_book(folder, "html", "-W", "-j", "2")
+    built = build_book(folder, "html", "-W", "-j", request.param)
     assert (built.returncode, built.stderr) == (0, "")
     return folder
 
