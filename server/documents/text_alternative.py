@@ -198,13 +198,11 @@ def method_paragraph(answer: SectionDocument) -> str:
             "each with its own error bound."
         )
     if tolerance:
-        sentences.append(
-            f"A difference counts only above {typeset_number(tolerance['atol'], 2)} + "
-            f"{typeset_number(tolerance['rtol'], 2)} × |numerical| "
-            "+ 10 × the error bound."
-        )
+        atol = f"{typeset_number(tolerance['atol'], 2)} + " if tolerance["atol"] > _NOTHING else ""
+        allowed = f"{atol}{typeset_number(tolerance['rtol'], 2)} × |numerical| + 10 × the error bound"
+        sentences.append(f"A difference counts only above {allowed}.")
     judged, total, asked = answer["verdict"]["judged"], len(answer["columns"]["x"]), answer["count"]
-    added = f"; {total - asked} of them were added where a curve bends or jumps" if total > asked else ""
+    added = f"; {total - asked} of them were added where a curve turns most, or jumps" if total > asked else ""
     sentences.append(f"{'All' if judged == total else f'{judged} of'} {total} points were checked{added}.")
     if answer["structure"] in _STRUCTURES:
         sentences.append(_STRUCTURES[answer["structure"]])
@@ -212,6 +210,7 @@ def method_paragraph(answer: SectionDocument) -> str:
 
 
 _CELLS = 20
+_NOTHING = 1e-300  # a tolerance as small as the numbers that hardly any dtype has
 _GAPS = {
     "nan": "not a number",
     "+inf": "+∞",

@@ -37,6 +37,7 @@ _FIRST = (
 )
 
 
+_WRONG = " bug wrong mistake incorrect error"  # what one may call a specimen
 HERO = "clamp_with_grad"  # the Function that can be touched on the first screen
 
 
@@ -51,6 +52,7 @@ def searched_card(card: GalleryCard) -> SearchedCard:
     """The words of a card: group, name, claim and verdict are its keywords, prose and source its text."""
     keywords = f"{card['group']} {card['name'].replace('_', ' ')} {card['claim']} {card['word']} {card['check']}"
     keywords += f" {verdict_name(card['word'], card['claim'])}"
+    keywords += _WRONG * (card["claim"] == "broken")
     return SearchedCard(card["name"], card["title"], keywords, f"{card['doc']} {card['reference']}")
 
 

@@ -172,6 +172,7 @@ CONCEPTS = (
     Concept(("in place", "inplace", "mutation"), _IN_PLACE),
     Concept(("memory leak", "leak"), ("output_kept_on_ctx",)),
     Concept(("forward mode", "jvp", "jacfwd"), ("wrong_jvp",)),
+    Concept(("huber", "smooth l1"), ("smooth_magnitude",)),
     Concept(("C++", "CUDA", "custom kernel", "scipy", "external code"), _INTO_NUMPY),
     Concept(("gradcheck",), ("incorrect_clipped_relu", "clamp_with_grad", "cube_wrong_double_backward")),
     Concept(("forgotten mask", "missing mask"), ("incorrect_clipped_relu",)),

@@ -136,7 +136,7 @@ class Reloader:
                 missing = [path for path in gone if path in self._target_paths]
                 if missing:
                     self._drop_load()
-                    self.trouble = _missing_files_error(missing, self._has_good_load)
+                    self.trouble = _missing_files_error(missing)
                     await self._finish()
                 else:
                     await self._begin()
@@ -283,9 +283,8 @@ def _target_files(targets: Iterable[str]) -> frozenset[Path]:
     return frozenset(Path(path) for path in paths if path)
 
 
-def _missing_files_error(files: Sequence[Path], shown: bool) -> LoadError:
-    """The load error for deleted files; ``shown`` says whether there are curves from before."""
+def _missing_files_error(files: Sequence[Path]) -> LoadError:
+    """The load error for deleted files."""
     names, many = ", ".join(path.name for path in files), len(files) > 1
-    advice = f"{'the last curves stay, ' * shown}put {'them' if many else 'it'} back"
-    sentence = f"{names} {'were' if many else 'was'} deleted or moved; {advice}."
+    sentence = f"{names} {'were' if many else 'was'} deleted or moved; put {'them' if many else 'it'} back."
     return load_error(sentence, "FileNotFoundError", files[0].name)

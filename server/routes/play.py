@@ -220,7 +220,7 @@ async def _asked(request: Request, fields: tuple[str, ...]) -> _Edit:
             raise BadQuestion(f"{field[:50]!r} is no field of the body; did you mean {close or 'text'}?", field[:50])
     text = given.get("text", "")
     if not text.strip() and "form" not in given:  # in a page that is what is written, and a result
-        raise BadQuestion("text: there is none; send the code of a torch.autograd.Function.", "text")
+        raise BadQuestion("There is no code; write that of a torch.autograd.Function.", "text")
     if (size := max(len(text.encode()), len(given.get("original", "").encode()))) > MAX_TEXT:
         raise HTTPException(413, f"A text may have {MAX_TEXT} bytes, and this has {size}.")
     return _Edit(**{"text": text} | given)

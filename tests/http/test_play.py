@@ -103,7 +103,7 @@ def test_where_no_call_is_found_a_line_of_the_docstring_may_say_one(running: InT
         ({"text": edited(), "query": "start=one"}, 422, "start=one is not a number"),
         ({"text": edited(), "query": "view=contract"}, 422, "view: contract is unsupported for edited code"),
         ({"text": edited(), "name": "Edit"}, 404, "There is no 'Edit' in the text; it has Edited."),
-        ({"text": " "}, 422, "text: there is none"),
+        ({"text": " "}, 422, "There is no code"),
         ({"txt": "x"}, 422, "did you mean text?"),
         ({"text": 1}, 422, "must be an object of texts"),
         ([], 422, "must be an object of texts"),

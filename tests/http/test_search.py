@@ -81,3 +81,9 @@ def test_every_word_has_to_be_found_and_something_else_is_offered(server: str, q
     for each in offered:
         assert http.get(f"{server}/?q={each}").text.count('<li class="card')
     assert query != "sofmax" or "softmax" in [each.lower() for each in offered]
+
+
+def test_who_looks_for_bugs_is_shown_specimens(server: str) -> None:
+    shown = found(server, "backward bug")
+    assert "incorrect_clipped_relu" in shown
+    assert all(OPS[each].broken for each in shown)

@@ -56,7 +56,7 @@ def test_of_the_second_derivative_nothing_is_said(page: Page) -> None:
 
 def test_a_frame_says_it_too_unless_it_is_to_be_left_out(page: Page) -> None:
     visited(page, "/embed/incorrect_clipped_relu")
-    expect(page.locator(LINE)).to_contain_text("Refuted: between input = ")
+    expect(page.locator(LINE)).to_contain_text("Refuted from −1 to 0 and from 2 to 3: at input = ")
     visited(page, "/embed/incorrect_clipped_relu?hide=proof")
     expect(page.locator("#proof")).to_have_count(0)
 

@@ -63,7 +63,7 @@ def _outcome(pair: DescentPair, run: DescentRun) -> str:
 def _loss_change(run: DescentRun, step: int) -> str:
     first, last = float(run.losses[0]), float(run.losses[step])
     if abs(last - first) <= ALIKE_SHARE * abs(first):
-        return f"the loss stays {format_number(first)}"
+        return f"the loss stays at {format_number(first)}"
     moves = "falls" if last < first else "grows"
     return f"the loss {moves} from {format_distinct(first, last)} to {format_distinct(last, first)}"
 
@@ -113,4 +113,4 @@ def _unmoved_elements(pair: DescentPair) -> list[str]:
     short = int((still & ~pair.resting).sum())  # of the goal
     if still.all() or not short:
         return []
-    return [f"{short} of {still.size} elements of {pair.section.wrt} never move."]
+    return [f"{short} of {still.size} elements of {pair.section.wrt} never {'moves' if short == 1 else 'move'}."]

@@ -182,8 +182,8 @@ def _depends_on_sign(to: Responses) -> Story | None:
     row = int(np.abs(np.where(differ, to.plain + to.opposite, 0.0)).argmax())
     how = (
         f"at {to.names.wrt} = {describe_point(to.x[row], to.evaluation)} it returns {format_number(to.plain[row])} for "
-        f"{format_number(to.base)} and {format_number(to.opposite[row])} for {format_number(-to.base)}, which should "
-        "differ in their sign alone"
+        f"{to.names.grad_output} {format_number(to.base)} and {format_number(to.opposite[row])} for "
+        f"{format_number(-to.base)}, which should differ in their sign alone"
     )
     return tell("sign of grad_output", to.names, how=how)
 

@@ -109,7 +109,7 @@ def describe_size(off: float, slope: float, nearby: float = 0.0, of: str = _SLOP
     if not math.isfinite(off):
         return ""
     if slope_share(off, slope, nearby) is None:  # what is right was told, and is nothing
-        return f", and nearby at most {two_digits(nearby)}" if nearby > NOTHING * off else ""
+        return f" (nearby at most {two_digits(nearby)})" if nearby > NOTHING * off else ""
     return f", off by {two_digits(off)}, {describe_share(off, slope, nearby, of)}"
 
 

@@ -15,7 +15,14 @@ from ..formatting.numbers import format_distinct, format_number, two_digits
 from ..status import Status
 from ..verdict.verdict import Verdict, judged_curve
 from .names import MOST_NAMED, Names
-from .places import describe_meetings, describe_point, describe_stretch, few_points, unbroken_stretches
+from .places import (
+    describe_meetings,
+    describe_point,
+    describe_stretch,
+    few_points,
+    subgradient_places,
+    unbroken_stretches,
+)
 from .violation_sentence import name_fault
 
 MOST_WORDS = 20  # budget: words of a headline
@@ -25,7 +32,7 @@ _NOTHING_ASKED = "for grad_output 0 nothing comes back, as it should"
 def headline(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """One sentence on the curves, or on what the contract finds where the curves match all the same."""
     op, candidates = evaluation.section.op, _CANDIDATES[verdict.word](evaluation, verdict, names)
-    if op.broken and verdict.word.startswith("matches"):
+    if op.broken and evaluation.section.order == 1 and verdict.word.startswith("matches"):
         candidates = _of_contract(op)
     return next(each for each in candidates if len(each.split()) <= MOST_WORDS)
 
@@ -45,8 +52,7 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> Iterator
     if few := few_points(evaluation, verdict.against):
         yield f"Matches{draw} at the {few} that could be judged."
     main = f"Matches{draw}: {names.backward} is {names.derivative}"
-    kinks = verdict.against.count(Status.SUBGRADIENT)
-    if kinks:
+    if kinks := len(subgradient_places(evaluation, verdict)):
         yield f"{main}; at {'the kink' if kinks == 1 else f'{kinks} kinks'} it returns a subgradient."
     yield f"{main}."
     yield f"Matches{draw}: {names.backward} is the derivative it should be."

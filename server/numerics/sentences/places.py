@@ -10,9 +10,10 @@ from ...protocol.listed import listed
 from ...runtime.arrays import Interval, Mask, unbroken_runs
 from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number, simplest_number
-from ..status import JUDGED
+from ..status import JUDGED, Status
 from ..tolerance import NEARLY_ALL
 from ..verdict.curve_judge import Comparison
+from ..verdict.verdict import Verdict, judged_curve
 from .names import MOST_NAMED, Names
 
 _LOCATED = 2e-8  # bound: of the range; beside a kink, which is where it differs most, an edge is known no better
@@ -94,6 +95,16 @@ def describe_point(x: float, evaluation: Evaluation) -> str:
     rounding = 8 * float(np.finfo(np.float64).eps) * max(abs(evaluation.grid.start), abs(evaluation.grid.stop))
     unknown = max(rounding, _LOCATED * evaluation.grid.span)
     return format_number(0.0 if abs(x) <= unknown else x, evaluation.grid.span)
+
+
+def subgradient_places(evaluation: Evaluation, verdict: Verdict) -> dict[str, int]:
+    """The kinks at which backward returns a subgradient, and of rows there the one whose two slopes are most unlike."""
+    slopes, places = judged_curve(evaluation, verdict).slopes, dict[str, int]()
+    bend = np.abs(slopes.right - slopes.left)
+    for row in np.flatnonzero(verdict.against.status == Status.SUBGRADIENT).tolist():
+        place = describe_point(float(evaluation.rows.x[row]), evaluation)
+        places[place] = max(places.get(place, row), row, key=bend.__getitem__)
+    return places
 
 
 def runs_among(rows: Mask, among: Mask) -> list[tuple[int, int]]:

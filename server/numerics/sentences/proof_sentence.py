@@ -22,7 +22,7 @@ _GIVEN = {
 _STAIRS = " That is of the slope between two places where forward may jump: what it rises by over many is not refuted."
 _LIMITS = (
     "It is about the Python text over the real numbers: not about rounding, not about what a kernel makes of it on a"
-    " GPU, and of code that leaves torch it says nothing."
+    " GPU, and of code that leaves torch and NumPy it says nothing."
 )
 
 
@@ -31,7 +31,8 @@ def proof_line(proof: Proof, names: Names) -> str:
     if not proof.word:
         return ""
     if proof.witness:
-        return f"Refuted: {_contradiction(proof.witness, proof, names)}."
+        where = f" {_among(proof.refuted, proof, names)}" if _wide(proof.refuted, proof) else ""
+        return f"Refuted{where}: {_contradiction(proof.witness, proof, names)}."
     if proof.word == "refuted":
         return f"Refuted: backward is not {_derivative(proof, names)} {_among(proof.refuted, proof, names)}."
     if proof.word == "nothing":
@@ -47,7 +48,6 @@ def proof_sentence(proof: Proof, names: Names, grad_output: float) -> str:
         return said
     said += _GIVEN.get(proof.grad_output) or f" It holds for {_given(proof, grad_output)}."
     if proof.word == "refuted":
-        said += f" It differs {_among(proof.refuted, proof, names)}."
         said += f" Proved right {_among(proof.proved, proof, names)}." if _wide(proof.proved, proof) else ""
         said += _STAIRS if _on_stairs(proof) else ""
     if _wide(proof.undecided, proof):
@@ -109,12 +109,13 @@ def _slope(proof: Proof, grad_output: float) -> str:
 
 
 def _contradiction(one: Witness, proof: Proof, names: Names) -> str:
-    """The numbers of both, rounded outwards as far as they stay apart."""
-    start, stop = format_number(one.start, one.stop - one.start), format_number(one.stop, one.stop - one.start)
-    above = one.backward_low > one.slope_high
-    backward, slope = _apart((one.backward_low, one.backward_high), (one.slope_low, one.slope_high), above)
-    at = f"at {named(proof.held)} = {format_number(one.at)} " if proof.held and one.at is not None else ""
-    return f"{at}between {names.wrt} = {start} and {stop} backward is {backward}, and the slope {slope}"
+    """A number of the box at which the two differ, and both, rounded outwards as far as they stay apart."""
+    backward, slope = _apart(
+        (one.backward_low, one.backward_high), (one.slope_low, one.slope_high), one.backward_low > one.slope_high
+    )
+    at = f"{names.wrt} = {_digits(simplest_number(one.start, one.stop))}"
+    also = f" and {named(proof.held)} = {format_number(one.at)}" if proof.held and one.at is not None else ""
+    return f"at {at}{also} backward is {backward}, and the slope {slope}"
 
 
 def _apart(backward: Stretch, slope: Stretch, above: bool) -> tuple[str, str]:

@@ -17,7 +17,14 @@ from ..status import STATUS_WORDS, Status
 from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
 from .names import MOST_NAMED, Names, capital, element_name
-from .places import describe_finite_range, describe_intervals, describe_point, describe_range, few_points
+from .places import (
+    describe_finite_range,
+    describe_intervals,
+    describe_point,
+    describe_range,
+    few_points,
+    subgradient_places,
+)
 from .violation_sentence import describe_violation, name_fault
 
 _ONE_DRAW = "{forward} draws random numbers; this verdict is for one draw, with the same numbers at every point."
@@ -37,7 +44,7 @@ def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> 
         parts += whole_range_sentences(evaluation.whole_range, evaluation.grid, names)
     if evaluation.hurried:
         parts.append(f"{evaluation.hurried}, so few points were looked at, and only their slopes.")
-    return capital(" ".join(parts))
+    return " ".join(map(capital, parts))
 
 
 def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -212,16 +219,16 @@ def _remark(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]
 
 
 def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
-    rows = np.flatnonzero(verdict.against.status == Status.SUBGRADIENT)
-    if not rows.size or evaluation.analytical is None or evaluation.grad_output == 0:
+    places, curve = subgradient_places(evaluation, verdict), judged_curve(evaluation, verdict)
+    if not places or evaluation.analytical is None or evaluation.grad_output == 0:
         return []
-    places = [describe_point(x, evaluation) for x in evaluation.rows.x[rows]]
-    if rows.size == 1:
-        row = int(rows[0])
-        right = f"any gradient {_sides(evaluation, judged_curve(evaluation, verdict), row)} is right there."
-        return [f"At the kink at {places[0]} it returns {format_number(evaluation.analytical[row])}: {right}"]
-    where = _first(places, "others")
-    return [f"At the kinks at {where} it returns a gradient between those of the two sides, which is right."]
+    of = "" if curve is evaluation.numerical else " of its surrogate"
+    if len(places) == 1:
+        ((place, row),) = places.items()
+        right = f"any gradient {_sides(evaluation, curve, row)} is right there."
+        return [f"At the kink{of} at {place} it returns {format_number(evaluation.analytical[row])}: {right}"]
+    where = _first([*places], "others")
+    return [f"At the kinks{of} at {where} it returns a gradient between those of the two sides, which is right."]
 
 
 def _at_jumps(evaluation: Evaluation, names: Names) -> list[str]:

@@ -10,7 +10,7 @@ from .names import Names, capital
 
 # What backward does wrong where it breaks a law.
 _FAULTS: dict[Law, str] = {
-    "repeats": "{backward} is not deterministic",
+    "repeats": "{backward} does not return the same twice",
     "untouched": "{backward} writes to {grad_output}, which belongs to autograd and may be used elsewhere",
     "zero": "{backward} does not answer {grad_output} 0 with 0",
     "odd": "{backward} depends on the sign of {grad_output}",

@@ -60,7 +60,7 @@ class ComplexStudy:
     def sentence(self) -> str:
         """The same in words."""
         if self.failure:
-            return f"Complex input is not supported: {self.failure.cause}."
+            return "Complex input is not supported."
         return _SAID[self.verdict]
 
 

@@ -326,7 +326,7 @@ def test_a_finding_quotes_where_it_is_worst():
         ("normalised", "zero", "for grad_output 0 at x = 0.27 it returns NaN."),
         ("in sixteenths", "scales", "not in proportion to grad_output: for grad_output −0.00"),
         ("squared", "scales", "not in proportion to grad_output: for grad_output 1.049e6"),
-        ("noisy", "repeats", "is not deterministic: called twice with grad_output 1 at x = "),
+        ("noisy", "repeats", "does not return the same twice: called twice with grad_output 1 at x = "),
         ("masked in place", "untouched", "writes to grad_output, which belongs to autograd"),
         ("taken for dense", "layout", "assumes a memory layout of grad_output. Where one number stands for all"),
         ("the mean", "mixes", "depends on the grad_output of others: for grad_output"),

@@ -35,6 +35,11 @@ SENTENCES = {
         {"wrt": "u"},
         "At the kink at 0 it returns 0: any gradient from −2 to 2 is right there.",
     ),
+    "the kinks of a surrogate are its own, each once": (
+        ("sign_straight_through_clipped",),
+        {},
+        "At the kinks of its surrogate at −1 and 1 it returns a gradient between those of the two sides",
+    ),
     "a match up to the largest numbers": (
         (op_of(torch.relu),),
         {},
@@ -188,6 +193,7 @@ def test_the_sentences_say_what_was_found(case):
 LINES = [
     ("exp", 1.0, "Matches: backward is the derivative of forward."),
     ("relu", 1.0, "Matches: backward is the derivative of forward; at the kink it returns a subgradient."),
+    ("state_on_the_class", 1.0, "Differs: backward does not return the same twice."),
     ("exp", 0.0, "Matches, which says little: for grad_output 0 nothing comes back, as it should."),
     (
         "clamp_with_grad",
@@ -218,6 +224,10 @@ def test_the_headline_says_what_a_student_needs_to_know_first(name, grad_output,
     said = verdict(name, grad_output=grad_output)["headline"]
     assert said == line or (name == "wrong_jvp" and said.startswith(line))
     assert len(said.split()) <= 20
+
+
+def test_a_second_derivative_that_matches_is_not_announced_by_a_fault_of_the_first():
+    assert verdict("incorrect_clipped_relu", order=2)["headline"].startswith("Matches: double backward is")
 
 
 def test_what_is_broken_in_too_many_words_is_named_by_its_check():
