@@ -168,11 +168,9 @@ class Pages:
         context = _context(replace(view, indexed=False), f"/embed{address}" if framed else address)
         text = " ".join(place.lesson.text.replace("`", "").split())
         social = plain_tags(view.base + address, place.lesson.title, text, view.indexed and not framed)
-        context |= {"place": place, "lesson": place.lesson, "framed": framed, "ranges": None}
+        context |= {"place": place, "lesson": place.lesson, "framed": framed}
         context["exercises"] = course.exercises_of(place.lesson) if view.editable else []
         context["course"] = course.digest if place.lesson.own else ""
-        if view.held is not None:
-            context["ranges"] = dict(zip(("upper", "lower"), view.held.of(view.address.layout), strict=True))
         return self._render("pages/lesson.html", context | {"social": replace(social, image=context["social"].image)})
 
     def lessons(self, course: Course, editable: bool, base: str, indexed: bool) -> bytes:
@@ -203,14 +201,11 @@ class Pages:
     def published(self, template: str, view: SectionPage | None = None, **context: Any) -> bytes:
         """A page that needs no server, with what its ``template`` shows besides the figure of ``view``."""
         shown = {} if view is None else _context(view)
-        if view is not None and view.held is not None:
-            shown["ranges"] = dict(zip(("upper", "lower"), view.held.of(view.address.layout), strict=True))
         return unlinked(self._render(f"published/{template}.html", shown | context).decode()).encode()
 
     def words(self, document: SectionDocument, names: Iterable[str] = FRAGMENTS) -> dict[str, str]:
         """What is said of an answer, from its exact ``document``: HTML by the id of the element that it fills."""
-        said = self._environment.get_template("parts/fragments.html").module
-        return {FRAGMENTS[name]: str(getattr(said, name)(document)) for name in names}
+        return {FRAGMENTS[name]: self._said(name, document) for name in names}
 
     def document(self, answer: CurvesAnswer, address: str) -> PageSectionRecord:
         """What a page needs to draw ``answer`` and to say what was found, to be dumped by orjson."""
@@ -232,9 +227,8 @@ class Pages:
             return Markup(macros.look(answer.header, inline_panels(answer)))  # noqa: S704
         return Markup(getattr(macros, view)(answer.header, op["first_line"] if op["own"] else 1, address))  # noqa: S704
 
-    def _proof_line(self, header: ProofRecord) -> str:
-        said = self._environment.get_template("parts/fragments.html").module
-        return str(said.proof(header))  # type: ignore[attr-defined]
+    def _said(self, name: str, document: SectionDocument | ProofRecord) -> str:
+        return str(getattr(self._environment.get_template("parts/fragments.html").module, name)(document))
 
     def panel_document(self, answer: Answer, op: OpDescription, address: str) -> PagePanelRecord:
         """What a page needs to show a view that comes as HTML."""
@@ -243,7 +237,7 @@ class Pages:
         told = {name: header[name] for name in ("view", "op", "title", "sentence", "failure")}
         told |= {"address": address, "html": self._panel(answer, op, address), "at": header.get("at")}
         told["wrong"] = wrong_elsewhere(header) if view == "contract" else None
-        told["line"] = self._proof_line(header) if view == "proof" and header["line"] else ""
+        told["line"] = self._said("proof", header) if view == "proof" and header["line"] else ""
         told["undecided"] = undecided_stretches(header) if view == "proof" else []
         told["holds"] = ends_of_grad_output(header) if view == "proof" else None
         told["numbers"] = {**exact_document(cast(CurvesAnswer, answer), address)} if view == "jacobian" else None
@@ -320,6 +314,7 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
         "values": query_values(address),
         "defaults": default_query_values(op, asked.wrt),
         "extents": default_ranges(op),
+        "ranges": view.held and dict(zip(("upper", "lower"), view.held.of(address.layout), strict=True)),
         "address": canonical_address(op, address),
         "elsewhere": lambda span: canonical_address(op, with_range(address, span), place),
         "usually_called": canonical_address(op, _with_recipe(address, op["usual_recipe"])),

@@ -21,7 +21,7 @@ from ..protocol.fingerprint import fingerprint
 from ..protocol.listed import did_you_mean, listed
 from ..protocol.question import Question
 from ..schema.op import DeviceSummary, OpDescription
-from ..url.address import FRAME_PARTS, Address, canonical_address, curves_only, encoded_query
+from ..url.address import DRESS, Address, canonical_address, curves_only, encoded_query
 from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query, read_address, read_dress, undressed_query
 from ..url.representations import EMBED
@@ -129,9 +129,6 @@ def _place(name: str, course: Course) -> LessonPlace:
     return place
 
 
-DRESS = ("theme", "hide", "height")  # words of a frame
-
-
 @router.get("/exercises", include_in_schema=False)
 async def exercise_list(request: Request) -> Response:
     """All exercises, in order."""
@@ -179,7 +176,7 @@ async def _named(request: Request, words: dict[str, str] | None = None) -> Respo
 async def _page(request: Request, exercise: Exercise, words: dict[str, str] | None = None) -> Response:
     site = Site.serving(request)
     await check_allowed(site)
-    dress = None if words is None else FrameDress(**read_dress(words, DRESS, FRAME_PARTS))
+    dress = None if words is None else FrameDress(**read_dress(words))
     around = await site.course(), site.base(request), site.settings.public, dress
     return reply(request, await asyncio.to_thread(site.pages.exercise, exercise, *around), "text/html")
 

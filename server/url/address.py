@@ -30,6 +30,7 @@ MOST_SECTIONS = 400  # of all sliders of one figure
 CURVE_PARTS = ("numerical", "implied", "shading")
 PAGE_PARTS = ("title", "verdict", "legend", "controls", "source", "reading")
 FRAME_PARTS = (*PAGE_PARTS, *CURVE_PARTS, "open", "hint", "proof")
+DRESS = ("theme", "hide", "height")  # what is chosen of the look of a frame
 HIDEABLE_PARTS = (*FRAME_PARTS, "zoom")
 _HIDE = f"what is left out, separated by commas: {', '.join(HIDEABLE_PARTS)}"
 _HEIGHT = "of a picture or an embed, in pixels"

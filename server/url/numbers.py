@@ -20,12 +20,9 @@ def printable_excerpt(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:40]}…"
 
 
-def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST, label: str = "") -> float:
-    """The finite number in ``text``, within the bounds; raises ``BadQuery``.
-
-    ``name`` is the parameter, and ``label`` what the sentence calls it, by default its name.
-    """
-    culprit, text = f"{label or name}={printable_excerpt(text)}", _plain(text)
+def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST) -> float:
+    """The finite number in ``text``, the value of the parameter ``name``, within the bounds; raises ``BadQuery``."""
+    culprit, text = f"{name}={printable_excerpt(text)}", _plain(text)
     if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
         raise BadQuery(f"{culprit} is not finite; give a number {_between(minimum, maximum)}.", name)
     if not _DECIMAL.fullmatch(text):
@@ -45,7 +42,10 @@ def with_a_point(text: str) -> str:
 
 
 def read_int(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST, label: str = "") -> int:
-    """The whole number in ``text``, within the bounds; raises ``BadQuery``. ``name`` and ``label`` as above."""
+    """The whole number in ``text``, within the bounds; raises ``BadQuery``.
+
+    ``name`` is the parameter, and ``label`` what the sentence calls it, by default its name.
+    """
     culprit, text = f"{label or name}={printable_excerpt(text)}", _plain(text)
     if not _WHOLE.fullmatch(text):
         hint = f"give one {_between(minimum, maximum)}, in plain digits"

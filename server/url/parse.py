@@ -25,6 +25,8 @@ from ..protocol.question import DTYPES, QUESTION_PARAMETERS, ParameterValue, Que
 from ..schema.op import DeviceSummary, InputDescription, OpDescription, ParameterDescription
 from .address import (
     ADDRESS_PARAMETERS,
+    DRESS,
+    FRAME_PARTS,
     PARAMETERS,
     Address,
     SliderCount,
@@ -100,20 +102,17 @@ def read_address(op: OpDescription, device: DeviceSummary, words: QueryWords) ->
     return checked_address(op, device, replace(usual, question=replace(usual.question, **of_question), **of_address))
 
 
-def read_dress(words: QueryWords, names: Sequence[str], parts: tuple[str, ...]) -> dict[str, Any]:
-    """How a frame is dressed, of whose look only what is so named is chosen, and only these parts may be hidden.
-
-    Raises ``BadQuery``.
-    """
+def read_dress(words: QueryWords) -> dict[str, Any]:
+    """How a frame is dressed; raises ``BadQuery``."""
     refusals, found = _Refusals(), dict[str, Any]()
     for name, text in words.items():
         with refusals.collected():
-            if name not in names:
+            if name not in DRESS:
                 raise BadQuery(
-                    f"{printable_excerpt(name)!r} is no parameter of this frame{suggestion(name, names)}", name
+                    f"{printable_excerpt(name)!r} is no parameter of this frame{suggestion(name, DRESS)}", name
                 )
             kind: Any = PARAMETERS[name].kind
-            kind = Several(parts) if isinstance(kind, Several) else kind
+            kind = Several(FRAME_PARTS) if isinstance(kind, Several) else kind
             found[name] = _plain_value(name, text, kind) if text else None
     refusals.raise_all()
     return {name: value for name, value in found.items() if value is not None}

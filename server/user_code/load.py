@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from keyword import iskeyword
@@ -184,7 +184,7 @@ def _content_digest(reading: UserFileFinder, files: list[str], again: str) -> st
 
 
 def _entries(loaded: list[_LoadedFunction], content: str, reading: UserFileFinder) -> dict[str, CatalogueEntry]:
-    names = _unique_url_names([(each.title, each.file) for _, _, each in loaded], OPS)
+    names = _unique_url_names([(each.title, each.file) for _, _, each in loaded])
     max_source = _MAX_SOURCE // max(len(loaded), 1)
     entries = {}
     for name, (target, module, each) in zip(names, loaded, strict=True):
@@ -230,18 +230,15 @@ def _stub(name: str, group: str, each: FoundFunction, content: str, max_source: 
     }
 
 
-def _unique_url_names(things: Iterable[tuple[str, str]], taken: Collection[str]) -> list[str]:
-    """A unique ASCII name for each (title, file): that of the title, prefixed with the file's where it is taken.
-
-    ``taken`` are the names of the gallery.
-    """
+def _unique_url_names(things: Iterable[tuple[str, str]]) -> list[str]:
+    """A unique ASCII name for each (title, file): that of the title, prefixed with the file's where it is taken."""
     given: list[str] = []
     for title, file in things:
         name = _ascii(title)
-        if name in taken or name in given:
+        if name in OPS or name in given:
             name = f"{_ascii(_stem(file))}.{name}"
         numbered = chain([name], (f"{name}_{number}" for number in count(2)))
-        given.append(next(each for each in numbered if each not in taken and each not in given))
+        given.append(next(each for each in numbered if each not in OPS and each not in given))
     return given
 
 

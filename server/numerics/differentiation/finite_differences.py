@@ -385,25 +385,22 @@ def _grows_without_bound(quotient: Array) -> NDArray[np.bool_]:
     return (fine > 1.5 * middle) & (middle > 1.5 * coarse)
 
 
-def remeasure(
-    forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp], visible: Array | None
-) -> Slopes:
+def remeasure(forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp], visible: Array) -> Slopes:
     """The same slopes, with those of ``rows`` measured a second time by the finer ladder.
 
     Where the two contradict each other the finer one is taken, which is more local and one-sided. Elsewhere the error
     bound is widened by the difference between them, or from the slope by other steps if that is smaller. ``visible``,
-    one for each of ``rows``, is the least visible slope; by default the rise of ``y`` over all of ``x``.
+    one for each of ``rows``, is the least visible slope.
     """
     with np.errstate(all="ignore"):
-        least = finite_rise(y) / np.ptp(x) if visible is None else visible
-        widest = FINE_WIDEST_STEP * slopes.step
-        fine = differentiate_one_sided(forward, x[rows], y[rows], widest, slopes.noise[rows], slopes.precision, least)
+        widest, noise = FINE_WIDEST_STEP * slopes.step, slopes.noise[rows]
+        fine = differentiate_one_sided(forward, x[rows], y[rows], widest, noise, slopes.precision, visible)
         difference = np.abs(slopes.value[rows] - fine.value)
         confirmed = (fine.kind == PointKind.SMOOTH) & (difference <= EVIDENCE_BOUNDS * slopes.error[rows] + fine.error)
-        widened, steps, noise = slopes.error[rows], _OTHER_WIDEST * slopes.step, slopes.noise[rows] / 2
+        widened, steps = slopes.error[rows], _OTHER_WIDEST * slopes.step
         if (confirmed & (difference > widened)).any():
-            other = Ladder.around(forward, x[rows], steps, noise, slopes.precision, y[rows]).central()[0]
+            other = Ladder.around(forward, x[rows], steps, noise / 2, slopes.precision, y[rows]).central()[0]
             widened = np.fmax(widened, np.fmin(difference, np.abs(slopes.value[rows] - other)))
         confirmed &= widened <= EVIDENCE_BOUNDS * fine.error
     value, error = np.where(confirmed, slopes.value[rows], fine.value), np.where(confirmed, widened, fine.error)
-    return slopes.with_rows(rows, replace(fine, value=value, error=error, noise=slopes.noise[rows]))
+    return slopes.with_rows(rows, replace(fine, value=value, error=error, noise=noise))
