@@ -256,6 +256,10 @@ class Op:
         """The line of the Function's file at which ``source`` begins."""
         return self._written[0]
 
+    def show_source(self, first_line: int, source: str) -> None:
+        """Have this as the source that runs, in the place of what Python would show."""
+        vars(self)["_written"] = first_line, source
+
     @cached_property
     def _written(self) -> tuple[int, str]:
         module = sys.modules.get(self.function.__module__)

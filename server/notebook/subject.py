@@ -169,7 +169,7 @@ def _subject_of_op(op: Op, wanted: CheckArguments) -> Subject:
 def _subject(op: Op, wanted: CheckArguments, recipe: Recipe | None = None) -> Subject:
     op = with_data(op, wanted.data)
     file, first, source = _source_of(op)
-    vars(op)["_written"] = (first or 1, source)  # the source of a class in a notebook cell comes from linecache
+    op.show_source(first or 1, source)  # the source of a class in a notebook cell comes from linecache
     text = recipe.text() if recipe else ""
     description = describe_op(op, measured_shapes(op)) | {
         "own": recipe is not None,

@@ -20,12 +20,12 @@ from .baseline import Baseline, UnknownAllowance, baseline_of, baseline_text, wi
 from .json_report import json_report, sarif_report
 from .junit import junit_report
 from .result import ExaminedFunction, Report
-from .runner import examine_targets, in_order
+from .runner import Wanted, examine_targets, in_order
 from .summarize import spared
 
 _MOST_NAMED = 2  # Functions, in the line of the progress
 _DOCUMENTS = {"json": json_report, "junit": junit_report, "sarif": sarif_report}
-__all__ = ["examine_targets", "report_bad_target", "report_nothing", "run_report", "write_report"]
+__all__ = ["Wanted", "examine_targets", "report_bad_target", "report_nothing", "run_report", "write_report"]
 
 
 def run_report(process: WorkerProcess, chosen: Settings, known: Baseline | None) -> int:
@@ -46,9 +46,8 @@ def run_report(process: WorkerProcess, chosen: Settings, known: Baseline | None)
 
     try:
         with progress_bar("loading", None, seen) as update:
-            report = asyncio.run(
-                examine_targets(process, chosen.allow, tell, bool(chosen.save_html), results, chosen.strict)
-            )
+            wanted = Wanted(chosen.allow, tell, bool(chosen.save_html), results, chosen.strict)
+            report = asyncio.run(examine_targets(process, wanted))
     except UnknownAllowance as problem:
         sys.stderr.write(f"gradloupe: {problem}\n")
         return 2

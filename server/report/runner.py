@@ -129,20 +129,11 @@ async def _help(job: Job, catalogue: Catalogue, pool: _Pool) -> None:
             await engine.close()
 
 
-async def examine_targets(
-    process: WorkerProcess,
-    allowed: Collection[str],
-    tell: ProgressCallback,
-    drawn: bool,
-    results: dict[int, ExaminedFunction],
-    strict: bool = False,
-) -> Report:
+async def examine_targets(process: WorkerProcess, wanted: Wanted) -> Report:
     """The report on all targets; if they do not load together, on those that load, with the load errors of the rest.
 
-    A target in which nothing looks like a Function is no load error, and noted. All else is as in ``Wanted``. Raises
-    ``UnknownAllowance``.
+    A target in which nothing looks like a Function is no load error, and noted. Raises ``UnknownAllowance``.
     """
-    wanted = Wanted(allowed, tell, drawn, results, strict)
     report = await _examined(process, wanted)
     if report.troubles and not report.found and len(report.targets) > 1:
         report = await _examined_apart(process.job, wanted, report)

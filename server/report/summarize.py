@@ -70,21 +70,33 @@ def summarize(
             "undecided",
             f"Not every input was swept: {', '.join(unswept)} not. Of those that were: {sentence}",
         )
-    left = tuple((name, said) for name, said in op["left"])
     passed_over = op["passed_over"]
-    of_call = [*(said for _, said in left), *[f"But {passed_over}"] * bool(passed_over)]
-    sentence = " ".join([sentence, *of_call]) if word.startswith("matches") else sentence
-    assumed = tuple((name, because) for name, because in op["assumed"])
-    recipe = op["recipe"] or op["usual_recipe"]
-    place = (op["group"], op["file"], op["line"], op["claim"], op["declared"])
-    outcome = (op["name"], word, sentence, recipe, sweeps, findings, assumed)
-    return CheckResult(*outcome, *place, tuple(sorted(allowed)), tuple(unswept), left, strict, passed_over)
+    of_call = [*(said for _, said in op["left"]), *[f"But {passed_over}"] * bool(passed_over)]
+    return CheckResult(
+        name=op["name"],
+        word=word,
+        sentence=" ".join([sentence, *of_call]) if word.startswith("matches") else sentence,
+        recipe=op["recipe"] or op["usual_recipe"],
+        sweeps=sweeps,
+        findings=findings,
+        assumed=tuple((name, because) for name, because in op["assumed"]),
+        target=op["group"],
+        file=op["file"],
+        line=op["line"],
+        claim=op["claim"],
+        declared=op["declared"],
+        forgiven=tuple(sorted(allowed)),
+        unswept=tuple(unswept),
+        left=tuple((name, said) for name, said in op["left"]),
+        strict=strict,
+        passed_over=passed_over,
+    )
 
 
 def summarize_uncalled(op: OpStub, sentence: str, word: str = "unsolved") -> CheckResult:
     """The result of a Function that could not be called."""
     recipe = op["recipe"] if is_described(op) and word != "unsolved" else ""
-    return CheckResult(op["name"], word, sentence, recipe, (), (), (), op["group"], op["file"], op["line"])
+    return CheckResult(op["name"], word, sentence, recipe, target=op["group"], file=op["file"], line=op["line"])
 
 
 def spared(result: CheckResult) -> CheckResult:

@@ -146,7 +146,7 @@ class UserFunctions:
         op = with_declared(found, declared) if declared and not declared.says_the_call else found
         op = with_data(op, data_of_function(self._load.capture, definition.function))
         if definition.custom:  # what the graph has is a class that torch has made
-            vars(op)["_written"] = (definition.lines.first, definition.source)
+            op.show_source(definition.lines.first, definition.source)
         return _SolvedOp(op, recipe)
 
     def _override(self, entry: CatalogueEntry, forgiving: bool) -> Override | None:

@@ -94,13 +94,13 @@ def view_answer(
     The fields of the header are ``more``, or attributes of what was ``measured``; the columns are ``also``, or
     attributes of ``columns``, left out where these are None.
     """
-    view, failure, table = VIEWS[asked["view"]], "failure", also or {}
+    view, table = VIEWS[asked["view"]], also or {}
     header = cast(dict[str, Any], record_of(measured, view.header, **{"statuses": STATUS_WORDS, **asked, **more}))
-    own = {name: value for name, value in header.items() if name not in (*asked, failure)}
+    own = {name: value for name, value in header.items() if name not in (*asked, "failure")}
     for name in () if columns is None else view.columns:
         if name not in table and (column := getattr(columns, name)) is not None:
             table[name] = column.astype(np.uint8 if name.startswith("status") else np.float64, copy=False)
-    return cast(AnswerRecord, {**asked, "notes": header["notes"], **own, failure: header[failure]}), table
+    return cast(AnswerRecord, {**asked, "notes": header["notes"], **own, "failure": header["failure"]}), table
 
 
 def linearity_findings(linearity: Linearity, names: Names) -> list[FindingRecord]:

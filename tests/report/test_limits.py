@@ -10,7 +10,7 @@ from support.written_functions import class_source
 
 from gradloupe.server.config.settings import Settings
 from gradloupe.server.protocol.job import Job
-from gradloupe.server.report.command import examine_targets, write_report
+from gradloupe.server.report.command import Wanted, examine_targets, write_report
 from gradloupe.server.report.result import CheckResult, Report
 from gradloupe.server.report.runner import chance_had_a_part
 from gradloupe.server.supervisor.crash_report import ExceededLimit, WorkerLost
@@ -37,7 +37,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
     def examined(text: str, deadline: float = 1.0, memory: int = 0) -> Report:
         (tmp_path / "my_ops.py").write_text(HEAD + text)
         process = WorkerProcess(Job(deadline, ("my_ops.py",), memory=memory, report=True))
-        return event_loop.run(examine_targets(process, (), lambda *_: None, False, {}))
+        return event_loop.run(examine_targets(process, Wanted((), lambda *_: None, False, {})))
 
     return examined
 

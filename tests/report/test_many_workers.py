@@ -9,7 +9,7 @@ from support.checked_files import CUBE, FAULTY, written
 
 from gradloupe.server.config.settings import Settings
 from gradloupe.server.protocol.job import Job
-from gradloupe.server.report.command import examine_targets, write_report
+from gradloupe.server.report.command import Wanted, examine_targets, write_report
 from gradloupe.server.report.result import Report
 from gradloupe.server.supervisor.worker_process import WorkerProcess, helper_count, usable_cores
 
@@ -37,7 +37,7 @@ def report_by(workers: int, target: str, patch: pytest.MonkeyPatch) -> tuple[Rep
     def tell(done: int, total: int, names: Sequence[str]) -> None:
         heard.append((done, total, tuple(names)))
 
-    return event_loop.run(examine_targets(process, allowed, tell, True, {})), heard
+    return event_loop.run(examine_targets(process, Wanted(allowed, tell, True, {}))), heard
 
 
 def test_the_report_is_the_same_to_the_byte_however_many_workers_make_it(

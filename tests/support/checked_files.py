@@ -12,7 +12,7 @@ from typing import Any
 from gradloupe import __version__
 from gradloupe.server.config.settings import parse_settings
 from gradloupe.server.protocol.job import Job
-from gradloupe.server.report.command import examine_targets
+from gradloupe.server.report.command import Wanted, examine_targets
 from gradloupe.server.report.result import ExaminedFunction
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 from support import event_loop
@@ -168,7 +168,7 @@ def checked_functions(folder: Path, *targets: str) -> list[ExaminedFunction]:
     chosen = parse_settings([*targets, "--check", *NO_HURRY], {}, __version__)
     with chdir(folder):
         process = WorkerProcess(Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory))
-        report = event_loop.run(examine_targets(process, (), lambda *_: None, True, {}))
+        report = event_loop.run(examine_targets(process, Wanted((), lambda *_: None, True, {})))
     assert not report.troubles, report.troubles
     return list(report.found)
 

@@ -21,7 +21,7 @@ from gradloupe import __version__
 from gradloupe.server.cli import run
 from gradloupe.server.config.settings import REPORT_FORMATS, parse_settings
 from gradloupe.server.protocol.job import Job
-from gradloupe.server.report.command import examine_targets, write_report
+from gradloupe.server.report.command import Wanted, examine_targets, write_report
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 from support import event_loop
 
@@ -76,7 +76,8 @@ def in_every_form(folder: Path, line: str) -> dict[str, Ran]:
     with chdir(folder):
         limits = (chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
         process = WorkerProcess(Job(*limits, report=True, recipes=chosen.recipe))
-        report = event_loop.run(examine_targets(process, chosen.allow, lambda *_: None, True, {}, chosen.strict))
+        wanted = Wanted(chosen.allow, lambda *_: None, True, {}, chosen.strict)
+        report = event_loop.run(examine_targets(process, wanted))
     return {
         form: _written(folder, partial(write_report, report, replace(chosen, format=form))) for form in REPORT_FORMATS
     }

@@ -129,17 +129,18 @@ def _no_grad_out(session: CheckSession) -> Iterator[CheckFinding]:
         return
     kind = session.first.forward.kind if session.first.forward else type(ran.returned).__name__
     marked = bool(session.first.forward and session.first.forward.nondifferentiable)
+    meant = bool(ran.outputs) and (untracked == integers or marked)
     if not ran.outputs:
-        seen, level = f"forward returns {_kind(kind)}, and no tensor.", "error"
-    elif untracked == integers or marked:
-        seen, level = f"{listed(untracked)} never require{'s' * (len(untracked) == 1)} grad.", "note"
+        seen = f"forward returns {_kind(kind)}, and no tensor."
+    elif meant:
+        seen = f"{listed(untracked)} never require{'s' * (len(untracked) == 1)} grad."
     else:
-        seen, level = f"{listed(untracked)} does not require grad although the inputs do.", "error"
+        seen = f"{listed(untracked)} does not require grad although the inputs do."
     yield CheckFinding(
-        "error" if level == "error" else "note",
+        "note" if meant else "error",
         seen,
         "backward is never called.",
-        "" if level == "note" else "Return a tensor of floating-point numbers that was computed from the inputs.",
+        "" if meant else "Return a tensor of floating-point numbers that was computed from the inputs.",
         session.source.output(),
     )
 
