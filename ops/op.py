@@ -203,7 +203,7 @@ class Op:
 
     def input(self, name: str) -> Input:
         """The input of this name."""
-        return next(each for each in self.inputs if each.name == name)
+        return {each.name: each for each in self.inputs}[name]
 
     @property
     def says_the_call(self) -> bool:

@@ -114,7 +114,7 @@ def test_an_error_of_our_own_is_said_to_be_and_what_to_report(folder: Path, monk
     (found,) = report_of(folder, "fine.py:Cube")["functions"]  # type: ignore[misc]
     assert (found["word"], found["ok"]) == ("undecided", False)
     assert found["sentence"].startswith("This is an error of Gradloupe")
-    assert re.search(r"\(\w+/\w+\.py, line \d+\)\. .* x: float64\[7\]\.$", found["sentence"])
+    assert re.search(r"\([\w/]+\.py, line \d+\)\. .* x: float64\[7\]\.$", found["sentence"])
 
 
 def test_who_is_told_that_no_call_was_found_is_shown_the_option_to_type_and_it_is_the_call(folder: Path) -> None:
