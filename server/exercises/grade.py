@@ -70,11 +70,15 @@ class Hint(NamedTuple):
 
 @dataclass(frozen=True)
 class Grade:
-    """Whether a goal is reached; the answer ``note``, ``solved`` where it is; and what helps, from hint to hint."""
+    """Whether a goal is reached; the answer ``note``, ``solved`` where it is; and what helps, from hint to hint.
+
+    ``trouble`` is why the edit cannot be called, "" where it can.
+    """
 
     solved: bool
     note: str
     hints: tuple[Hint, ...] = ()
+    trouble: str = ""
 
 
 def graded_text(text: str, goal: Goal) -> str:
@@ -109,7 +113,8 @@ def grade_answers(text: str, goal: Goal, answers: Sequence[Document], models: Se
             note, says = _OTHERWISE[verdict["word"]]
             return Grade(False, note, (Hint("Where?", says), *line_hint(text, line_to_mend(text, note))))
         if note != SOLVED:
-            return Grade(False, note, _hints(text, note, answer))
+            failure = answer["failure"]
+            return Grade(False, note, _hints(text, note, answer), failure["sentence"] if failure else "")
     for check in goal.clean:
         if line := READINGS[check](text):
             note = note_of(check)
@@ -280,5 +285,6 @@ def _grade_of_trouble(text: str, engine: Engine, problem: Exception) -> Grade:
     """The grade of a text that cannot be loaded, or in which no call works."""
     trouble = engine.trouble
     if isinstance(problem, EngineBroken) and trouble is not None:
-        return Grade(False, "broken", (Hint("Where?", trouble["sentence"]), *line_hint(text, trouble["line"])))
-    return Grade(False, "unsolved", (Hint("Where?", str(problem)),))
+        hints = Hint("Where?", trouble["sentence"]), *line_hint(text, trouble["line"])
+        return Grade(False, "broken", hints, trouble["sentence"])
+    return Grade(False, "unsolved", (Hint("Where?", str(problem)),), str(problem))

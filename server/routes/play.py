@@ -147,7 +147,8 @@ async def play_page(request: Request) -> Response:
 async def play_grade(request: Request) -> Response:
     """Whether a text solves an ``exercise``, or reaches a ``goal`` without another forward than that of ``original``.
 
-    The result is whether it is ``solved``, the answer ``note``, and ``hints``: what each answers, and the answer.
+    The result is whether it is ``solved``, the answer ``note``, ``trouble``, why it cannot be called, and ``hints``:
+    what each answers, and the answer.
     """
     site = Site.serving(request)
     await check_allowed(site)
@@ -156,7 +157,7 @@ async def play_grade(request: Request) -> Response:
     visitor = site.visitor(request)
     grade = await visitor.waiting_for(site.grader.grade(edit.text, goal, visitor.address, visitor.gone))
     told = [] if grade.solved else [*map(tuple, grade.hints), *(("A hint?", hint) for hint in hints)]
-    result = {"solved": grade.solved, "note": grade.note, "hints": told}
+    result = {"solved": grade.solved, "note": grade.note, "trouble": grade.trouble, "hints": told}
     return uncached_reply(request, orjson.dumps(result), "application/json")
 
 

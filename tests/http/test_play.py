@@ -275,7 +275,7 @@ def graded(server: Server, **body: str) -> Any:
 def test_an_exercise_is_solved_where_the_judge_says_so(running: InThread) -> None:
     exercise = all_exercises()["mask"]
     right = graded(running, exercise="mask", text=exercise.solution)
-    assert right == {"solved": True, "note": "solved", "hints": []}
+    assert right == {"solved": True, "note": "solved", "trouble": "", "hints": []}
     wrong = graded(running, exercise="mask", text=exercise.start)
     assert (wrong["solved"], wrong["note"]) == (False, "mask-forgotten")
     assert [asks for asks, _ in wrong["hints"]] == ["Where?", "What kind?", "Which line?", "A hint?"]

@@ -16,6 +16,7 @@ import { Session, setReady } from "../state/session.js";
 
 const PAUSE = 150; // milliseconds without a key, before the code is asked for
 const UNREADABLE = "# The code of this frame cannot be read: its address was cut.\n";
+const TRYING = "It runs…";
 const SOLVED = "Solved.";
 const WRONG = "Not yet. Look at the curves, ask for a hint, and try again.";
 const UNSEEN = "right-in-one-call"; // of what the curves that are drawn do not show
@@ -61,6 +62,7 @@ function typed() {
   find("#back").disabled = code.text() === start;
   if (find("#grade").dataset.note) tell("", "");
   clearTimeout(timer);
+  session?.expect();
   if (session) timer = setTimeout(() => session.refresh(), PAUSE);
 }
 
@@ -78,8 +80,8 @@ function askForGrade(address, signal) {
   return askServer(address, signal, { method: "POST", headers, body: JSON.stringify({ text: code.text(), ...asked }) });
 }
 
-function told({ solved, note, hints: helpful }) {
-  tell(solved ? SOLVED : drawn && note !== UNSEEN ? WRONG : UNCAUGHT, note);
+function told({ solved, note, trouble, hints: helpful }) {
+  tell(solved ? SOLVED : trouble ? `Not yet: ${trouble}` : drawn && note !== UNSEEN ? WRONG : UNCAUGHT, note);
   hints = helpful;
   offerHint();
   tellParent("tried", { solved, note });
@@ -87,7 +89,7 @@ function told({ solved, note, hints: helpful }) {
 
 /** What is said of the code, and the answer note; hints of earlier code go. */
 function tell(sentence, note) {
-  find("#grade").textContent = typesetSentence(sentence);
+  find("#grade").replaceChildren(...marked(typesetSentence(sentence)));
   find("#grade").dataset.note = note;
   find("#hints").replaceChildren();
   hints = [];
@@ -100,7 +102,10 @@ function offerHint() {
   find("#hint").textContent = hints.length > 0 ? hints[0][0] : "A hint";
 }
 
-find("#try")?.addEventListener("click", () => grade("/play.grade.json"));
+find("#try")?.addEventListener("click", () => {
+  tell(TRYING, "");
+  grade("/play.grade.json");
+});
 find("#hint")?.addEventListener("click", () => {
   const [[asks, says], ...rest] = hints;
   find("#hints").append(h("dt", {}, asks), h("dd", {}, ...marked(typesetSentence(says))));

@@ -12,7 +12,7 @@ import { editSource } from "../play/edits.js";
 import { packText, unpackText } from "../play/link.js";
 import { ROOT } from "../root.js";
 import { copiesLink, testDialog } from "../share/clipboard.js";
-import { Session, setReady } from "../state/session.js";
+import { Session } from "../state/session.js";
 
 const PAUSE = 150; // milliseconds without a key, before the code is asked for
 const LATER = 400; // and before it stands in the address, which bears only so many changes
@@ -46,7 +46,7 @@ soleFigure(session, {
 });
 
 function typed() {
-  setReady("figure", null);
+  session.expect();
   find("#undo").disabled = false;
   find("#link-trouble").textContent = "";
   showChanges();

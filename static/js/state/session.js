@@ -113,6 +113,13 @@ export class Session {
     this.#write(true);
   }
 
+  /** Another answer is to come: until then what is shown is that of before. */
+  expect() {
+    this.#waiting = true;
+    setReady("figure", null);
+    if (this.answer && !this.dragging) setBusy(true);
+  }
+
   /** The same address has another answer by now, and one that is under way is stale. */
   refresh() {
     this.#go(false, true);
@@ -130,12 +137,18 @@ export class Session {
     this.#tell("complaint");
     // A link to what cannot be would lose everything else it says: the address stays that of the picture.
     if (wrong && this.answer) this.#point(this.#query(this.answer), false, true);
-    if (!this.#waiting && this.answer) setReady("figure", this.answer.address);
+    if (this.#waiting) return;
+    setBusy(false);
+    if (this.answer) setReady("figure", this.answer.address);
   }
 
   /** The figure of this answer is drawn. */
   drawn({ address }) {
-    this.#written.then(() => !this.#waiting && address === this.answer.address && setReady("figure", address));
+    this.#written.then(() => {
+      setBusy(false);
+      if (this.#waiting) requestAnimationFrame(() => this.#waiting && this.expect()); // it has not taken long yet
+      else if (address === this.answer.address) setReady("figure", address);
+    });
   }
 
   #tell(event, ...said) {
@@ -162,8 +175,7 @@ export class Session {
   /** Put the state into the address and ask for it. */
   #go(deed = false, stale = false) {
     this.#asked = this.#address;
-    this.#waiting = true;
-    setReady("figure", null);
+    this.expect();
     this.#ask(this.#asked, stale); // the browser may be long about its history
     this.#point(this.parts().section, deed);
   }
@@ -182,7 +194,7 @@ export class Session {
   #show(answer, address) {
     this.complain("", address);
     if (address === this.#asked) this.#point(this.#query(answer)); // the shortest one
-    if (this.answer && this.keeps(answer)) return;
+    if (this.answer && this.keeps(answer)) return setBusy(false);
     this.answer = answer;
     this.#tell("answer", answer);
     if (!answer.words) return this.#tell("words", answer); // those for the first one stand in the page
@@ -213,6 +225,11 @@ export class Session {
     else if (!again) this.#go(deed);
     this.#tell("control", name);
   }
+}
+
+/** Is what stands there the answer to an earlier question? Told at once to who listens; seen where it takes a while. */
+function setBusy(busy) {
+  for (const each of document.querySelectorAll(".verdict, .figure")) each.setAttribute("aria-busy", busy);
 }
 
 const parts = new Map();

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from support.axe import violations
-from support.browser import HIDDEN, alone, curves, resized, settles, value_at
+from support.browser import HIDDEN, alone, curves, resized, settles, value_at, withheld
 from support.edits import edited
 
 from gradloupe.ops import OPS
@@ -72,6 +72,20 @@ def test_what_cannot_run_leaves_the_curves_and_stands_at_its_line(visit: Page) -
     judged(page, "matches")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".result.stale")).to_be_visible()
+
+
+def test_until_the_answer_comes_the_last_verdict_is_seen_and_told_to_be_old(visit: Page) -> None:
+    page = visit
+    page.goto("/play?from=square")
+    judged(page, "matches")
+    with withheld(page, "**/play.page.json"):
+        paste(page, WRONG)
+        for old, part in (("#verdict", "#verdict"), (".figure", "#plot")):
+            expect(page.locator(old)).to_have_attribute("aria-busy", "true")
+            expect(page.locator(part)).to_have_css("opacity", "0.4")
+    judged(page, "differs")
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(page.locator("#verdict")).to_have_css("opacity", "1")
 
 
 def test_the_controls_are_those_of_the_function_that_is_written(visit: Page) -> None:

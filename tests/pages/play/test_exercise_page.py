@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.axe import violations
-from support.browser import alone, curves, resized, value_at
+from support.browser import alone, curves, resized, value_at, withheld
 from support.waiting import until
 
 from gradloupe.server.exercises.exercise import all_exercises
@@ -54,6 +54,17 @@ def test_a_student_solves_an_exercise_by_its_hints_on_a_narrow_page(visit: Page)
     assert until(lambda: value_at(curves(visit)["analytical"], 2.5) == 0.0)
     visit.get_by_role("button", name="Back to the start").press("Enter")
     tried(visit, "mask-forgotten")
+
+
+def test_what_runs_is_told_and_then_why_it_cannot(visit: Page) -> None:
+    shown(visit, "/exercises/mask")
+    write(visit, all_exercises()["mask"].start.lstrip().replace("return grad_output, None", "return 1 / 0"))
+    with withheld(visit, "**/play.grade.json"):
+        visit.get_by_role("button", name="Try it").press("Enter")
+        expect(visit.locator("#grade")).to_have_text("It runs…")
+    expect(visit.locator("#grade")).to_have_text(
+        "Not yet: backward raised ZeroDivisionError: division by zero", timeout=60_000
+    )
 
 
 def test_an_exercise_is_drawn_as_its_goal_asks(visit: Page) -> None:
