@@ -197,13 +197,19 @@ def _calls_of_inferred(op: InferredOp, wrong: Collection[str]) -> Iterator[Other
 
 
 def _is_likely(op: InferredOp, variant: CallVariant) -> bool:
-    """Whether others call it so, too: it is declared, or takes tensors of the same ranks, or a batch of them."""
+    """Whether others call it so, too: it is declared, or takes tensors of the same ranks, or a batch of them.
+
+    The elements of a batch are called with the constants of the batch.
+    """
     if variant.declared or variant.compared == "dtypes":
         return True
     assert op.called is not None
     assert op.recipe is not None
-    same_ranks = _ranks(variant.recipe) == _ranks(op.recipe)
-    return variant.layout is None and (same_ranks or is_batch_of(callable_of(op.called), variant.recipe, op.recipe))
+    if variant.layout is not None or _ranks(variant.recipe) == _ranks(op.recipe):
+        return variant.layout is None
+    both = zip(op.recipe.arguments, variant.recipe.arguments, strict=False)
+    element = replace(op.recipe, arguments=tuple(their if isinstance(their, Constant) else own for own, their in both))
+    return is_batch_of(callable_of(op.called), variant.recipe, element)
 
 
 def _comparison(op: InferredOp, variant: CallVariant, wrong: Collection[str]) -> Callable[[Call], DirectionalResult]:

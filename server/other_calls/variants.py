@@ -58,13 +58,16 @@ def call_variants(
     replaced by others that the source knows. Of a recipe that was ``given`` by the user the shapes stay as they are,
     and so do those of the tensors that are ``captured``, which are the last ones.
     """
-    shapes = _shapes(recipe, evidence, captured)
+    shapes = list(_shapes(recipe, evidence, captured))
+    deepest = max(shapes, key=_rank)
+    deeper = [deepest] if _rank(deepest) > len(recipe.inputs[0].shape) else []
     inferred = [CallVariant(recipe, "other numbers", _OTHER_SEED), *shapes, *_indices(recipe)]
     found = [
         *([] if given else inferred),
         *([] if captured else _defaults(recipe, evidence)),
         *([] if given or captured else _starred(recipe, evidence)),
         *_constants(recipe, evidence),
+        *([] if given else (_both(each, other) for each in deeper for other in _constants(each.recipe, evidence))),
         *_ignored(recipe),
         *_layouts(recipe),
         *_alone(recipe),
@@ -166,13 +169,31 @@ def _reshaped(recipe: Recipe, shapes: Mapping[str, _Shape]) -> CallVariant:
     return CallVariant(replace(recipe, arguments=tuple(arguments)), " and ".join(changed))
 
 
+def _rank(variant: CallVariant) -> int:
+    return len(variant.recipe.inputs[0].shape)
+
+
+def _both(shaped: CallVariant, other: CallVariant) -> CallVariant:
+    return replace(other, changed=f"{shaped.changed} and {other.changed}")
+
+
 def _constants(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
     for place, each in enumerate(recipe.arguments):
         if isinstance(each, Constant):
             known = _known(evidence, each.name)
-            for value in filter(partial(_is_within, known), values_near(each.value, known.strings)):
+            near = _other_dimensions(each, known, len(recipe.inputs[0].shape))
+            near = values_near(each.value, known.strings) if near is None else near
+            for value in filter(partial(_is_within, known), near):
                 other = Constant(each.name, value)
                 yield CallVariant(recipe.with_argument(place, other), f"{each.name} = {literal(value)}")
+
+
+def _other_dimensions(constant: Constant, known: ArgumentEvidence, rank: int) -> list[int] | None:
+    """The other dimensions of a tensor of this rank, of which the constant is one; None where it is none."""
+    value = constant.value
+    if type(value) is not int or known.weight("dim") <= 0 or not -rank <= value < rank:
+        return None
+    return [each for each in range(rank) if each != value % rank]
 
 
 def _is_within(known: ArgumentEvidence, value: Any) -> bool:

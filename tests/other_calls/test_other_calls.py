@@ -17,6 +17,14 @@ from gradloupe.server.other_calls.check import other_calls_rows
 
 # Right for a vector: backward sums over the first dimension, where forward normalizes the last.
 SOFTMAX_OVER_ROWS = formula("x", "x.softmax(-1)", "y * (g - (g * y).sum(0, keepdim=True))", saved="y")
+
+
+def softmax_along(argument: str, dimension: str) -> str:
+    """A softmax along a dimension that is given, whose backward sums along another one."""
+    gradients = f"y * (g - (g * y).sum({dimension}, keepdim=True)), None"
+    return formula(f"x, {argument}", "x.softmax(dim)", gradients, saved="y", kept="dim")
+
+
 # Backward adds up what was picked twice.
 PICKED = """
     def forward(ctx, x, index):
@@ -45,6 +53,9 @@ TWO_OF_SEVEN = "x: float64[7]; index: int64[2] < 2"
 HIDDEN = {
     "x of shape (3, 5)": (SOFTMAX_OVER_ROWS, VECTOR),
     "x of shape (8,) and index of shape (3,)": (PICKED_ONCE, TWO_OF_SEVEN),
+    # Right for the last dimension, which is the only one of a vector, and for the last of a matrix.
+    "x of shape (2, 3, 4) and dim = 0": (softmax_along("dim=-1", "-1"), ""),
+    "dim = 0": (softmax_along("dim=1", "1"), ""),
     # Right for its default alone.
     "p = 3": (
         formula("x, p: int = 2", "x**p", "2 * x * g, None", saved="x"),
@@ -172,6 +183,34 @@ def test_a_backward_that_raises_for_a_batch_which_forward_takes_as_its_elements_
     row = row_of(of_one, VECTOR)
     assert row.level == "warning"
     assert row.seen.startswith("Called with x of shape (3, 5), forward runs, and backward raises IndexError")
+
+
+def test_a_backward_that_raises_for_a_batch_with_another_constant_is_a_warning() -> None:
+    total = """
+        def forward(ctx, x, keepdim=True):
+            ctx.shape = x.shape
+            return x.sum(-1, keepdim=keepdim)
+        def backward(ctx, g):
+            return g.expand(ctx.shape), None
+    """
+    row = row_of(total)
+    assert row.level == "warning"
+    assert row.seen.startswith(
+        "Called with x of shape (2, 3, 4) and keepdim = False, forward runs, and backward raises "
+    )
+
+
+def test_a_class_that_a_shorter_row_does_not_have_is_no_likely_call() -> None:
+    row = row_of(OPS["cross_entropy"].function)
+    assert row.level == "fine"
+    assert "x of shape (2, 3, 4) and target = 4 (backward raises IndexError" in row.seen
+
+
+def test_each_other_dimension_is_tried_and_a_right_backward_is_right_along_all_of_them() -> None:
+    row = row_of(softmax_along("dim=-1", "ctx.dim"))
+    assert row.level == "fine"
+    assert "x of shape (2, 3, 4) and dim = 0; x of shape (2, 3, 4) and dim = 1" in row.seen
+    assert "dim = 2" not in row.seen
 
 
 def test_a_weight_that_a_batch_shares_is_not_asked_for_one_of_each_element() -> None:

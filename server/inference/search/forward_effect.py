@@ -50,7 +50,8 @@ def is_batch_of(call: Callable[..., Any], recipe: Recipe, alone: Recipe) -> bool
     """Whether forward does with a batch what it does with each element alone: the recipe is then the other one's batch.
 
     One tensor of the other one has less dimensions in front, and all else is the same: of several that grow some may be
-    shared by all elements. The sizes of the dimensions that both have do not matter. Raises nothing, as above.
+    shared by all elements. The sizes of the dimensions that both have do not matter. What returns no number is no
+    batch. Raises nothing, as above.
     """
     both = list(zip(recipe.arguments, alone.arguments, strict=False))
     tensors = [(one, other) for one, other in both if isinstance(one, TensorArgument)]
@@ -68,7 +69,7 @@ def is_batch_of(call: Callable[..., Any], recipe: Recipe, alone: Recipe) -> bool
             arguments = [picked.get(each.name, getattr(each, "value", None)) for each in recipe.arguments]
             together = _floating_outputs(call, recipe, given)
             outputs = [each for each in tensors_within(call_seeded(call, *arguments)) if _is_floating(each)]
-            return bool(together) and not _differ([each[first] for each in together], outputs)
+            return any(each.numel() for each in together) and not _differ([each[first] for each in together], outputs)
     except BaseException:  # noqa: BLE001 as above
         return False
 
