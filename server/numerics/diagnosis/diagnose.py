@@ -110,6 +110,10 @@ def _unexplained(data: Evidence) -> Story:
 
 
 def _range_text(values: Array) -> str:
+    """From the least to the largest; in more digits where both would read 1, which is no other share."""
     values = values[np.isfinite(values)]
-    low, high = format_number(float(values.min(initial=np.inf))), format_number(float(values.max(initial=-np.inf)))
+    ends = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    low, high = (format_number(each) for each in ends)
+    if (low, high) == ("1", "1"):
+        low, high = (format_number(each, 100 * (ends[1] - ends[0])) for each in ends)
     return low if low == high else f"from {low} to {high}"

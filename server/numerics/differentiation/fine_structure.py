@@ -17,15 +17,13 @@ from ..tolerance import SIMILAR
 from .confirmation import FLOAT32_STEP, Answer, Closeness, Dispute
 
 _NEIGHBOURS = 8  # sample: so many numbers on either side tell whether a gradient is but noise
-# budget: the windows around a point in which backward is averaged, each half (a sample) of the last, and the nodes of
-# C. F. Gauss in each; bound: half of the time a sine is off its mean by this share of the most that two of its slopes
-# are apart; a wave swings (a pattern) about its trend so often.
-_WINDOWS, _NODES, _WAVES, _SWINGS = 15, 64, 1 / 3, 6
+# budget: the windows around a point in which backward is averaged, each a fourth (a sample) of the last, and the nodes
+# of C. F. Gauss in each; bound: a wave makes it vary by at least this share of what is contested, and swing (a pattern)
+# about its trend so often.
+_WINDOWS, _NODES, _WAVES, _SWINGS = 8, 64, 0.5, 6
 # pattern: a wave that is resolved swings so often at least and at most; noise swings at every second node.
 _RESOLVED = 4, _NODES // 4
 _GAUSS = np.polynomial.legendre.leggauss(_NODES)
-# unit: mean, trend and bend of what is returned at the nodes, by polynomials of A.-M. Legendre and 1 / their squares.
-_LEGENDRE, _SQUARES = np.polynomial.legendre.legvander(_GAUSS[0], 2).T, np.array([[0.5], [1.5], [2.5]])
 _PIECES = 64  # budget: so many pieces of forward around x are compared with what is returned on each
 # bound: on a staircase most rise as returned. They are so small a share of the least step that rounding could hide
 # what is disputed, at its bound, but hardly ever does.
@@ -94,17 +92,17 @@ def _averages(closeness: Closeness, returned_at: Forward, dispute: Dispute, answ
     resolved, and no noise.
     """
     x, nodes = dispute.x, _GAUSS[0][:, None, None]
-    widest = np.where(answer.widest > 0, answer.widest, closeness.widest)
-    widths = np.maximum(widest * 2.0 ** -np.arange(_WINDOWS)[:, None], 64 * closeness.eps * np.abs(x))
+    widths = np.maximum(answer.widest * 4.0 ** -np.arange(_WINDOWS)[:, None], 64 * closeness.eps * np.abs(x))
     returned = returned_at((x + widths * nodes).ravel()).reshape(_NODES, *widths.shape)
-    parts: Array = np.tensordot(_LEGENDRE * _GAUSS[1] * _SQUARES, returned, 1)
-    mean, waves = parts[0], returned - np.tensordot(_LEGENDRE.T, parts, 1)
+    weighted = _GAUSS[1][:, None, None] * returned
+    mean, trend = weighted.sum(axis=0) / 2, 3 * (weighted * nodes).sum(axis=0) / 2
+    waves = returned - mean - trend * nodes
     varies = np.median(np.abs(waves), axis=0) >= _WAVES * dispute.distance
     swings = np.count_nonzero(waves[1:] * waves[:-1] < 0, axis=0)
     varies &= np.where(answer.plainly, (_RESOLVED[0] <= swings) & (swings <= _RESOLVED[1]), swings >= _SWINGS)
     above, below = closeness.forward(np.concatenate((x + widths, x - widths)).ravel()).reshape(2, *widths.shape)
     alike: Mask = np.abs((above - below) / (2 * widths) - mean) <= SIMILAR * dispute.distance
-    averages: Mask = np.logical_or.reduce(varies & alike)
+    averages: Mask = (varies & alike).any(axis=0)
     return averages
 
 
