@@ -8,14 +8,17 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from .arrays import Array, finite_numbers, largest_magnitude
+from .arrays import Array, evenly_chosen, finite_numbers, largest_magnitude
 from .batching import Batch, alike_batch, batched_rows, batched_section, find_batch
 from .failure import FunctionFailed
+from .rng import SEED
 from .section import Section
 
 _MOST_ASKED_AGAIN = 64  # budget: the points asked a second time where each needs a call of its own
 # bound: the relative difference between two calls of a deterministic forward: last places on a CPU.
 _REPEAT_TOLERANCE = {"cpu": 1e-14}
+# budget: so many draws are tried, at so many points each; sample: a part of the points, and of the rise between two.
+_DRAWS, _DRAWN_POINTS, _TELLING = 32, 33, 1 / 8
 _REPEAT_TOLERANCE_ELSEWHERE = 1e-5  # bound: the same on other devices, where two calls differ by more
 
 
@@ -90,7 +93,31 @@ def is_repeated(again: Array, y: Array, device: str) -> bool:
     return np.array_equal(again, y) or np.allclose(again, y, share, share * largest_magnitude(y), equal_nan=True)
 
 
-def with_one_draw(section: Section, x: Array) -> Section | None:
-    """The section with the same random numbers in every call; None where forward varies even then."""
-    same = batched_section(replace(section, one_draw=True), x)
+def with_one_draw(section: Section, x: Array, grad_output: float) -> Section | None:
+    """The section with the same random numbers in every call; None where forward varies even then.
+
+    A draw in which forward stands still tells nothing, nor does one that backward, which draws again, meets by chance.
+    Of several draws it is the first in which backward does not return what forward rises by at many of the points, or
+    else the first in which forward moves.
+    """
+    same = batched_section(_telling_draw(section, x, grad_output), x)
     return same if is_deterministic(Batch(same), x, same.forward(x)) else None
+
+
+def _telling_draw(section: Section, x: Array, grad_output: float) -> Section:
+    at, moving = evenly_chosen(x, _DRAWN_POINTS), None
+    for seed in range(SEED, SEED + _DRAWS):
+        drawn = section.alone(draw=seed)
+        try:
+            found = drawn.backward(at, grad_output)
+        except FunctionFailed:
+            break
+        gradient = np.zeros(at.size) if found.grad_input is None else found.grad_input
+        with np.errstate(all="ignore"):
+            rise = grad_output * (found.values[1:] - found.values[:-1])
+            returned = (gradient[1:] + gradient[:-1]) / 2 * (at[1:] - at[:-1])
+            off = np.abs(rise - returned) > _TELLING * np.maximum(np.abs(rise), np.abs(returned))
+        if off.mean() > _TELLING:
+            return drawn
+        moving = moving or (drawn if rise.any() else None)
+    return moving or section.alone(draw=SEED)

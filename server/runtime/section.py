@@ -18,7 +18,7 @@ from .arrays import Array, Mask, dtype_name
 from .copies import CopyAxis, Index, apart, copy_shape, pick_elements, place_of, together
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
-from .rng import SEED, seed_all_generators
+from .rng import seed_all_generators
 from .user_call import call_user_code
 from .vjp import Layout, dense, float64_array, make_cotangent, pull_back
 
@@ -90,7 +90,7 @@ class Section:
     ``stacked`` names the inputs that are repeated so that many points are evaluated in one call; it is empty where each
     needs a call of its own. ``copies_along`` are the dimensions of these inputs, and of the output, along which the
     copies lie. ``call`` is what is evaluated: the op, or its surrogate. ``order`` is 2 where the op is itself the
-    backward of another (``numerics.second_order.grad_input``). With ``one_draw`` all calls draw the same random
+    backward of another (``numerics.second_order.grad_input``). With a ``draw``, a seed, all calls draw the same random
     numbers.
     """
 
@@ -107,8 +107,13 @@ class Section:
     stacked: tuple[str, ...] = ()
     copies_along: tuple[CopyAxis, CopyAxis] = (0, 0)
     order: int = 1
-    one_draw: bool = False
+    draw: int | None = None
     also: tuple[str, Index] | None = None
+
+    @property
+    def one_draw(self) -> bool:
+        """Whether all calls draw the same random numbers."""
+        return self.draw is not None
 
     @cached_property
     def sweeps_parameter(self) -> bool:
@@ -326,8 +331,8 @@ class Section:
 
     def called_with(self, arguments: Sequence[Any]) -> Any:
         """What the Function returns for these arguments, inputs first. Raises ``FunctionFailed``."""
-        if self.one_draw:
-            seed_all_generators(SEED)
+        if self.draw is not None:
+            seed_all_generators(self.draw)
         try:
             return call_user_code(self.call, *arguments)
         except FunctionFailed:

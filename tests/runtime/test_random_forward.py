@@ -47,6 +47,30 @@ def test_a_forward_that_draws_is_said_to_draw_and_judged_for_one_draw():
         assert "random numbers; this verdict is for one draw" in verdict["sentence"]
 
 
+def dropout(share, mask):
+    """Drops a share of the numbers; backward has this mask."""
+    return op_of(
+        function_of(f"""
+            def forward(ctx, x):
+                mask = (torch.rand_like(x) > {share}) / {1 - share}
+                ctx.save_for_backward(mask)
+                return x * mask
+            def backward(ctx, g):
+                return g * {mask}
+        """).apply
+    )
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.8, 0.95])
+def test_of_several_draws_one_that_tells_is_looked_at(share):
+    """With one seed all is dropped, forward and back, or the mask that backward draws happens to be that of forward."""
+    kept, again = "ctx.saved_tensors[0]", f"((torch.rand_like(g) > {share}) / {1 - share})"
+    seen, verdict = look(dropout(share, kept))
+    assert verdict.word == "matches"
+    assert np.ptp(seen.forward) > 0
+    assert look(dropout(share, again))[1].word == "undecided"
+
+
 @pytest.mark.parametrize("draw", ["torch", "numpy"])
 def test_whose_random_numbers_they_are_makes_no_difference(draw):
     def noise(x):

@@ -89,7 +89,7 @@ def first_answers(section: Section, grid: Grid, grad_output: float, step: float 
         double = Batch(section, returned)
         y = reference.forward(x)
     deterministic = is_deterministic(double, x, y)
-    if not deterministic and (same_draw := with_one_draw(section, x)):
+    if not deterministic and (same_draw := with_one_draw(section, x, grad_output)):
         section, reference, linearity = same_draw, same_draw, None
         y = section.forward(x)
         returned, failure = backward_or_failure(section, x, y, grad_output)
