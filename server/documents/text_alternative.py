@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import isfinite
@@ -319,7 +320,11 @@ class _Reader:
         """The numerical gradient with its bound; on a kink those of the two sides."""
         columns, text = self.answer["columns"], self._value("numerical", row)
         error = columns["error"][row]
-        return f"{text} ± {typeset_number(error, 2)}" if columns["numerical"][row] is not None and error else text
+        return (
+            f"{text} ± {typeset_number(error, 2)}"
+            if columns["numerical"][row] is not None and (error or 0) >= sys.float_info.min
+            else text
+        )
 
     def status(self, row: int) -> str:
         """How analytical and numerical compare in a row."""

@@ -12,7 +12,7 @@ import torch
 from ..numerics.curve.evaluation import Evaluation, difference_at
 from ..numerics.diagnosis.diagnose import diagnose
 from ..numerics.diagnosis.stories import Story
-from ..numerics.differentiation.finite_differences import PointKind
+from ..numerics.differentiation.finite_differences import PointKind, Slopes
 from ..numerics.sentences.headline import headline
 from ..numerics.sentences.names import Names, section_names
 from ..numerics.sentences.places import describe_point, describe_range
@@ -22,7 +22,7 @@ from ..numerics.studies.implied_forward import implied_forward
 from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.listed import listed
 from ..protocol.question import Question
-from ..runtime.arrays import dtype_name
+from ..runtime.arrays import Array, dtype_name
 from ..runtime.section import Section
 from ..schema.answer_notes import verdict_note
 from ..schema.section import (
@@ -170,12 +170,11 @@ def _notes(evaluation: Evaluation, names: Names, question: Question) -> list[str
 def curve_columns(evaluation: Evaluation, verdict: Verdict) -> ColumnArrays:
     """The curves as float64 columns (``status``: uint8); gradients are ``grad_input``. NaN is not drawn."""
     scale, slopes, gap = evaluation.grad_output, evaluation.numerical.slopes, evaluation.rows.gap
-    hidden = np.isin(slopes.kind, list(_GAP_OF_KIND))
     with np.errstate(invalid="ignore"):
         columns: ColumnArrays = {
             "x": evaluation.rows.x,
             "forward": np.where(gap, np.nan, evaluation.forward),
-            "numerical": np.where(hidden, np.nan, scale * slopes.value),
+            "numerical": scale * _single_slopes(slopes),
             "error": abs(scale) * slopes.error,
             "left": scale * slopes.left,
             "right": scale * slopes.right,
@@ -186,18 +185,24 @@ def curve_columns(evaluation: Evaluation, verdict: Verdict) -> ColumnArrays:
             # At a jump of its own it has no value either, as where it is what backward returned.
             cut = gap & (evaluation.surrogate.slopes.kind == PointKind.JUMP)
             columns["surrogate"] = np.where(cut, np.nan, evaluation.surrogate.values)
-            columns["surrogate_numerical"] = scale * evaluation.surrogate.slopes.value
+            columns["surrogate_numerical"] = scale * _single_slopes(evaluation.surrogate.slopes)
     columns["status"] = verdict.forward.status.astype(np.uint8)
     return columns
 
 
+def _single_slopes(slopes: Slopes) -> Array:
+    """The slopes, NaN where there is not one."""
+    return np.where(np.isin(slopes.kind, list(_GAP_OF_KIND)), np.nan, slopes.value)
+
+
 def gap_reasons(evaluation: Evaluation, columns: ColumnArrays) -> dict[str, dict[str, list[int]]]:
     """For each column, the rows that hold no finite number, by reason (nan, +inf, -inf, jump, kink, undecided)."""
-    kinds, gap = evaluation.numerical.slopes.kind, evaluation.rows.gap
+    measured = {"numerical": evaluation.numerical, "surrogate_numerical": evaluation.surrogate}
+    kinds, gap = {name: curve.slopes.kind for name, curve in measured.items() if curve}, evaluation.rows.gap
     reasons: dict[str, dict[str, list[int]]] = {}
     for name in (each for each in columns if each not in ("x", "status")):  # in a fixed order: the ETag is a hash of it
         for row in np.flatnonzero(~np.isfinite(columns[name])).tolist():
-            hidden = _GAP_OF_KIND.get(int(kinds[row])) if name == "numerical" else None
+            hidden = _GAP_OF_KIND.get(int(kinds[name][row])) if name in kinds else None
             cut = "jump" if name in ("forward", "surrogate") and gap[row] else None
             value = columns[name][row]
             reason = cut or hidden or ("nan" if np.isnan(value) else f"{value:+}")

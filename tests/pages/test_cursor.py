@@ -48,8 +48,14 @@ def test_pointing_reads_the_row_and_lays_both_tangents_and_e_goes_to_the_largest
         expect(cell(page, "status")).to_have_text("differ")
         places.append(float((cell(page, "x").text_content() or "").replace("−", "-")))
     low, high, *again = places
-    assert low < 0 < 2 <= high
+    assert low < 0 < 2 < high
     assert again == [low, high]
+    expect(page.locator("#reading [data-name='status']")).to_have_text("theydiffer")
+    expect(cell(page, "x")).to_have_text(re.compile(r"^2\.00\d+$"))  # beside a mark, which is elsewhere
+    cursor(page).press("ArrowLeft")
+    expect(cell(page, "x")).to_have_text("2.00")
+    cursor(page).press("e")
+    expect(cell(page, "numerical")).not_to_contain_text("⁻³²")  # a bound below all normal numbers is none
 
 
 def test_the_tangent_is_a_slope_of_forward_whatever_grad_output_is_and_c_has_another_curve_spoken_first(

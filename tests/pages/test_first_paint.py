@@ -93,6 +93,7 @@ def draws(plain: Page, address: str) -> None:
     """Sends the form, whose answer is the page of this address."""
     plain.get_by_role("button", name="Draw").click()
     expect(plain.locator("#json")).to_have_attribute("href", address)
+    expect(plain.locator("#export li > a:not([download])")).to_have_count(0)
 
 
 def test_without_javascript_a_switch_can_be_turned_off_and_a_matrix_typed(plain: Page) -> None:

@@ -3,7 +3,7 @@
 import re
 
 from playwright.sync_api import Page, expect
-from support.browser import enter, opened, visited
+from support.browser import enter, opened, resized, settles, visited
 
 LINE = "#proof summary"
 TOP = "() => document.querySelector('.parameters').getBoundingClientRect().top"
@@ -36,6 +36,29 @@ def test_who_stays_is_told_more_and_what_is_not_decided_is_striped(page: Page) -
     expect(proof).to_have_attribute("data-of", "/ops/norm_with_a_hole.page.json?view=proof&boxes=8000")
     expect(proof).to_contain_text(re.compile(r"^Proved for all x\[0,0\] from −3 to 3: .*, but at 0"))
     assert all(start < 0 < stop for start, stop in page.evaluate(STRIPES))
+
+
+def test_where_nothing_is_proved_nothing_is_striped_and_what_a_stripe_means_is_told(page: Page) -> None:
+    opened(page, "/ops/noisy_backward")
+    expect(page.locator(LINE)).to_contain_text("Nothing is proved")
+    entry = page.locator("[data-curve='unproved']")
+    expect(entry).to_be_hidden()
+    assert page.evaluate(STRIPES) == []
+    opened(page, "/ops/norm_with_a_hole")
+    expect(page.locator(LINE)).to_contain_text("Proved for")
+    expect(entry).to_have_text("not proved")
+    entry.get_by_role("button").press("Enter")
+    settles(lambda: page.evaluate(STRIPES), [])
+
+
+def test_on_a_narrow_page_what_is_proved_and_what_is_read_lie_apart(page: Page) -> None:
+    resized(page, 390, 844)
+    opened(page, "/ops/clamp_with_grad")
+    line = page.locator(LINE)
+    expect(line).to_contain_text("but at −1 and 1.")
+    assert line.evaluate("line => line.getBoundingClientRect().bottom") <= page.locator("#reading").evaluate(
+        "reading => reading.getBoundingClientRect().top"
+    )
 
 
 def test_another_number_is_held_in_a_range(page: Page) -> None:

@@ -82,6 +82,14 @@ def test_a_surrogate_that_jumps_has_no_value_there_either() -> None:
     assert np.isnan(columns["surrogate"][jumps]).all()
 
 
+def test_a_surrogate_has_no_slope_at_a_kink_of_its_own() -> None:
+    header, columns = document("clamp_with_grad", "curves", min=2.0)
+    slopes = columns["surrogate_numerical"]
+    (row,) = np.flatnonzero(columns["x"] == 1)
+    assert row in header["gaps"]["surrogate_numerical"]["kink"]
+    assert set(slopes[~np.isnan(slopes)].round(9)) == {0.0, 1.0}
+
+
 def test_gradients_are_scaled_by_grad_output_so_that_they_overlay() -> None:
     _, columns = document("exp", "curves", grad_output=-3.0)
     assert columns["numerical"] == pytest.approx(columns["analytical"], rel=1e-9)

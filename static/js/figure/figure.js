@@ -49,7 +49,7 @@ export function figure(answer, view, palette) {
     dragmode: view.zoomable ? "zoom" : false,
     xaxis: { ...xAxis(answer, scene, view, palette), anchor: lower ? "y2" : "y", fixedrange: !view.zoomable },
     yaxis: yAxis(upper, place.upper),
-    shapes: [...(view.hidden.has("disagreement") ? [] : disagreements(scene, lower, palette)), ...seen(scene, palette), ...leftOpen(view, answer, lower, palette), ...lookedAt(view, lower, palette)],
+    shapes: [...(view.hidden.has("disagreement") ? [] : disagreements(scene, lower, palette)), ...seen(scene, palette), ...(view.hidden.has("unproved") ? [] : leftOpen(view, answer, lower, palette)), ...lookedAt(view, lower, palette)],
   };
   if (lower) layout.yaxis2 = yAxis(lower, place.lower);
   const ranges = { upper: upper.range, lower: (lower ?? upper).range };

@@ -30,7 +30,7 @@ export function plotter(canvas, { load, zoomed, widened, drawn, behind = () => n
     const mine = (wanted = { answer, layout, held });
     const plotly = await load();
     if (wanted !== mine) return;
-    updateLegend(canvas.closest("figure"), answer, layout);
+    updateLegend(canvas.closest("figure"), answer, layout, open.length > 0);
     const seen = view(layout, held);
     const { data, layout: frame, ranges } = figure(answer, seen, palette());
     late = !hasRoom(frame.margin, seen);
@@ -70,10 +70,11 @@ export function plotter(canvas, { load, zoomed, widened, drawn, behind = () => n
     redraw();
   }
 
-  /** Show where it is open what backward is: stretches from where to where. */
+  /** Show where it is open what backward is, unless that is everywhere: stretches from where to where. */
   function leaveOpen(stretches) {
-    if (stretches.length === 0 && open.length === 0) return;
-    open = stretches;
+    const [{ start, stop }, before] = [wanted.answer, open];
+    open = stretches.some(([from, to]) => from <= start && stop <= to) ? [] : stretches;
+    if (open.length === 0 && before.length === 0) return;
     redraw();
   }
 

@@ -13,7 +13,7 @@ export function readout(element, answer) {
   function show(cells) {
     hint.hidden = cells !== null;
     list.hidden = cells === null;
-    list.replaceChildren(...(cells ?? []).map(({ name, term, text }) => cell(name, term, text)));
+    list.replaceChildren(...(cells ?? []).map(({ name, term, spoken = term, text }) => cell(name, spoken, text)));
   }
   return (row, first = 0) => {
     const cells = row === null ? null : readingCells(answer(), row);
@@ -29,6 +29,7 @@ function cell(name, term, text) {
   return h("div", { "data-name": name }, h("dt", {}, term), h("dd", {}, text));
 }
 
+const LEAST = 2 ** -1022; // of normal numbers: a bound below it is none
 const CELLS = 20; // of a table of values, between evenly spaced points
 
 /** The rows of `table`, an element: what is read of `answer` at evenly spaced points and at each mark. */
@@ -42,16 +43,27 @@ export function writeValues(table, answer) {
   table.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...lines)));
 }
 
+const FINER = 1e-3; // of a step: how far beside a mark digits still tell
+
+/** x of a row, told from that of a mark beside it. */
+function placeText(x, row, marks, step) {
+  const text = fixed(x[row], step);
+  const mark = marks.map((each) => nearest(x, each.x)).find((other) => other !== row && fixed(x[other], step) === text);
+  if (mark === undefined) return text;
+  const finer = fixed(x[row], FINER * step);
+  return finer === fixed(x[mark], FINER * step) ? `${row < mark ? "<" : ">"} ${text}` : finer;
+}
+
 /** The cells of row `row`: [{name, term, text}]. */
-function readingCells({ columns, readings, scene, wrt, start, stop, count }, row) {
+function readingCells({ columns, readings, scene, wrt, marks, start, stop, count }, row) {
   const { x, analytical, numerical, error, status } = columns;
   const value = (name) => {
     const number = columns[name][row];
     return number === null ? (readings.gaps[name]?.find(([, rows]) => rows.includes(row))?.[0] ?? "–") : format(number);
   };
-  const bound = numerical && numerical[row] !== null && error[row] ? ` ± ${format(error[row], 2)}` : "";
+  const bound = numerical && numerical[row] !== null && error[row] >= LEAST ? ` ± ${format(error[row], 2)}` : "";
   return [
-    { name: "x", term: wrt, text: fixed(x[row], (stop - start) / (count - 1)) },
+    { name: "x", term: wrt, text: placeText(x, row, marks, (stop - start) / (count - 1)) },
     { name: "forward", term: scene.nouns.of, text: value("forward") },
     analytical && { name: "analytical", term: "analytical", text: value("analytical") },
     numerical && { name: "numerical", term: "numerical", text: value("numerical") + bound },

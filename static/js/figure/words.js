@@ -47,8 +47,11 @@ function keepHeight(box, live) {
   box.classList.toggle("held", live);
 }
 
-/** Bring the words around `figure`, the element, into line with the scene of `answer`. Some of them may be left out. */
-export function updateLegend(figure, { scene: { axes, legend, nouns } }, layout) {
+/**
+ * Bring the words around `figure`, the element, into line with the scene of `answer`, `open` where part of it is not proved.
+ * Some of them may be left out.
+ */
+export function updateLegend(figure, { scene: { axes, legend, nouns } }, layout, open = false) {
   const say = (name, words) => {
     const place = figure.querySelector(`[id$="${name}"]`);
     if (place && place.textContent !== words) place.textContent = words;
@@ -65,7 +68,7 @@ export function updateLegend(figure, { scene: { axes, legend, nouns } }, layout)
   const same = figure.dataset.drawn === nouns.drawn; // what was shown keeps its room then: the others stay where they are
   figure.dataset.drawn = nouns.drawn;
   for (const item of figure.querySelectorAll("[data-curve]")) {
-    const drawn = legend.curves.includes(item.dataset.curve);
+    const drawn = item.dataset.curve === "unproved" ? open : legend.curves.includes(item.dataset.curve);
     item.hidden = !drawn && (item.hidden || !same);
     item.classList.toggle("absent", !drawn);
   }
