@@ -36,6 +36,10 @@ class TookTooLong(BaseException):
         self.running, self.place = running, place
 
 
+class NeverReturned(Exception):
+    """Raised where another process ran a Function, and was ended when its time was up."""
+
+
 # Tracers: they run while a generator is closed, too, and out of that no exception comes.
 UNINTERRUPTED: set[CodeType] = set()
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import torch
 
 from ..protocol.stack_dump import DUMP_SIGNAL, StackFrame, last_line, parse_stack_dump
-from ..runtime.timeouts import TookTooLong
+from ..runtime.timeouts import NeverReturned, TookTooLong
 from .guest import FILE, Claims, become_guest
 from .layers import Limits
 from .wire import PREFIX, BadReply, Reading, packed, parsed, sizes
@@ -44,7 +44,7 @@ class GuestLost(Exception):
         self.running = [(call.function, call.line) for call in reversed(stack) if call.lies_in(FILE)]
 
 
-class TimedOut(GuestLost):
+class TimedOut(GuestLost, NeverReturned):
     """It was ended at its limit of time."""
 
 

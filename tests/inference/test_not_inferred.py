@@ -140,7 +140,8 @@ ENDLESS = {
 
 @pytest.mark.parametrize("where", ENDLESS)
 def test_what_never_comes_back_is_said_to(where: str) -> None:
-    sentence = refused(function_of(ENDLESS[where], "Endless")).sentence
-    assert f"Endless does not come to an end: {where} did not return within" in sentence
-    assert "`x: float64[7]`" in sentence
+    told = refused(function_of(ENDLESS[where], "Endless"))
+    sentence = told.sentence
+    assert f"Endless does not come to an end: called with `x: float64[7]`, {where} did not return within" in sentence
+    assert not told.sayable
     assert f".py, line {4 if where == 'forward' else 7}, in {where}: `while " in sentence

@@ -12,6 +12,7 @@ from support.edits import BACKWARD_LINE, FORWARD_LINE, answer_of_text, edited, e
 from support.engines import engine_of, question_of
 from support.servers import HERE
 from support.waiting import until
+from support.written_functions import class_source
 
 from gradloupe.ops import OPS
 from gradloupe.server.protocol.errors import BadQuestion, EngineBroken, Unsolved
@@ -19,6 +20,7 @@ from gradloupe.server.supervisor.edits import EditLimits, Edits
 
 # What is told of tensors that are saved for nothing, which only ctx knows; and what draws random numbers in backward.
 SAVED_FOR_NOTHING, DRAWN = {"incorrect_clipped_relu"}, {"noisy_backward"}
+ENDLESS = "def forward(ctx, {}):\n    while True: pass\ndef backward(ctx, g): return g, None"
 SAMPLE = (
     "clamp_with_grad",
     "input_changed_in_place",
@@ -122,6 +124,22 @@ def test_a_text_that_cannot_be_loaded_is_told_with_its_line(text: str, line: int
     trouble = broken(text)
     assert words in trouble["sentence"]
     assert line is None or trouble["line"] == line
+
+
+@pytest.mark.parametrize("given", ["x", "x, k=2"])
+def test_what_never_comes_back_is_not_the_fault_of_its_call_unless_a_number_is_given(given: str) -> None:
+    async def asked() -> Unsolved:
+        async with engine_of_text("import torch\n" + class_source(ENDLESS.format(given), "A")) as engine:
+            await engine.wait_ready()
+            with pytest.raises(Unsolved) as refused:
+                await engine.op("A")
+            return refused.value
+
+    refused = event_loop.run(asked())
+    assert str(refused).startswith("A does not come to an end: called with `x: float64[7]")
+    assert ", forward did not return within 2 s; last line: " in str(refused)
+    assert refused.told["sayable"] is ("k" in given)
+    assert str(refused).endswith("; say how it is called instead.") is ("k" in given)
 
 
 def test_a_second_derivative_is_taken_in_the_guest() -> None:

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Any
 
 from ...protocol.listed import shortened
-from ...runtime.timeouts import TookTooLong
-from ..recipe.recipe import NotInferred
+from ...runtime.timeouts import NeverReturned, TookTooLong
+from ..recipe.recipe import Constant, NotInferred
 from ..source.signature import not_static
 from .blame import Blame, is_source_error, user_location
 from .queue import RecipeStep
@@ -102,9 +102,10 @@ def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument
             f"{name} cannot run on this machine, whatever it is given: {where} raises {text}; set up what it asks for, "
             f"or {_HINT}."
         )
-    if isinstance(blamed.error, TookTooLong):
-        text = text.removeprefix("it ")
-        return f"{name} does not come to an end: {where} {text}, called with `{recipe}`{blamed.error.place}; {_HINT}."
+    if _is_endless(blamed):
+        text, place = str(blamed.error).removeprefix("it "), getattr(blamed.error, "place", "")
+        said = f"{name} does not come to an end: called with `{recipe}`, {where} {text}{place}"
+        return f"{said}; {_HINT}." if _may_end(failures) else f"{said}."
     foreign = search.argument_without_attribute(blamed)
     if foreign:
         return _object_sentence(search, foreign)
@@ -113,6 +114,16 @@ def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument
     return (
         f"{what} with which {name} works: after {search.trials} trials {still}{text}, called with `{recipe}`; {_HINT}."
     )
+
+
+def _is_endless(blamed: Blame) -> bool:
+    return isinstance(blamed.error, TookTooLong | NeverReturned)
+
+
+def _may_end(failures: _Failures) -> bool:
+    """Whether another call may come to an end: one did, or a number was given by which it may go on."""
+    numbers = any(isinstance(each, Constant) for step, _, _ in failures for each in step.recipe.arguments)
+    return numbers or not all(_is_endless(blamed) for _, _, blamed in failures)
 
 
 def _blank_recipe(search: RecipeSearch) -> str:
