@@ -218,9 +218,10 @@ class CheckResult:
         if (accused := self.accused) and not (self.allowed or self.forgives(accused)):
             sentence = f"{self.sentence} {accused.advice}".rstrip()
             yield CheckFailure(VERDICT_ID, sentence, accused.line, self.word, accused.input)
-        inputs = {each.input for each in wrong}
+        inputs, failed = {each.input for each in wrong}, [each.sentence for each in wrong if each.word == "failed"]
         for finding in self.findings:
             repeated = finding.id == VERDICT_ID and (finding is accused or finding.input in inputs)
+            repeated = repeated or f"{finding.seen.rstrip('.')}." in [f"{each.rstrip('.')}." for each in failed]
             if finding.level == "error" and not (repeated or self.forgives(finding)):
                 yield _failure(finding)
 
@@ -303,6 +304,9 @@ class Report:
     def well(self) -> str:
         """What is said where nothing is faulty."""
         hurried = any(each.checked.hurried for each in self.found)
+        beyond = sum(bool(each.checked.beyond) for each in self.found)
+        if beyond:
+            return f"Well within the range that is looked at; beyond it {beyond} differ{'s' * (beyond == 1)}."
         return "All is well, as far as there was time to look." if hurried else "All is well."
 
     @property

@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from io import StringIO
+from itertools import pairwise
 from typing import IO
 
 from rich.box import SIMPLE_HEAD
@@ -19,7 +20,7 @@ from ..documents.typography import number_apart_from, typeset_number, typeset_po
 from ..schema.op import LoadError
 from ..schema.verdict_words import FAILING_WORDS, VERDICTS, verdict_name
 from .findings import VERDICT_ID, XrayFinding, count_findings
-from .result import CheckFailure, CheckResult, Report
+from .result import CheckFailure, CheckResult, ExaminedFunction, Report
 
 _MIN_WIDTH, _MAX_WIDTH = 100, 160  # columns outside of a terminal; the upper bound is for the table
 _TONES = {"good": "green", "bad": "red", "doubtful": "yellow", "plain": ""}
@@ -133,7 +134,8 @@ def _verdict(result: CheckResult) -> Text:
 def _proved(result: CheckResult) -> Text:
     """The share of the range that is proved, of the section that the verdict is about."""
     proved = None if result.accused or result.swept is None else result.swept.proved
-    return Text(proved.said, "red" * (proved.word == "refuted" and not result.ok)) if proved else Text("—")
+    text = Text(proved.said, "red" * (proved.word == "refuted" and not result.ok)) if proved else Text("—")
+    return text.append(" of the range") if proved and proved.share and result.word == "matches here" else text
 
 
 def _where(result: CheckResult) -> str:
@@ -209,7 +211,7 @@ def _summary(report: Report, timed: bool) -> Text:
     text.append(" ".join([*outcome, *open_]), "bold red" if wrong or open_ else "bold green")
     seconds = f", {report.seconds:.1f} s" * timed
     text.append(f" torch {report.torch}{seconds}." * bool(report.torch), "dim")
-    meant = [each for each in report.faulty if each.checked.word == "differs" and not each.checked.declared]
+    meant = [each for each in report.faulty if _may_be_meant(each)]
     for each in meant[:1]:
         name = each.checked.name
         text.append(f"\n{_HINT.format(each.op['bound'] if each.op else name, name)}")
@@ -217,6 +219,21 @@ def _summary(report: Report, timed: bool) -> Text:
     if alone is not None:
         text.append(f"\n{_ALLOW_HINT.format(alone.name, alone.faults[0].id)}")
     return text
+
+
+def _may_be_meant(examined: ExaminedFunction) -> bool:
+    """Whether backward may follow something else by design: it differs on a stretch where forward stands still, or
+    where forward has no slope.
+    """
+    result = examined.checked
+    if result.word != "differs" or result.declared or result.accused or result.worst is None:
+        return False
+    if examined.curves is None or result.swept is not result.sweeps[0]:
+        return not result.worst.numerical
+    rows = list(zip(examined.curves.columns["x"], examined.curves.columns["numerical"], strict=True))
+    within = [any(low <= x <= high for low, high in result.intervals) for x, _ in rows]
+    still = [differs and slope == 0 for differs, (_, slope) in zip(within, rows, strict=True)]
+    return result.worst.numerical is None or any(map(all, pairwise(still)))
 
 
 def _is_of_verdict(result: CheckResult) -> bool:

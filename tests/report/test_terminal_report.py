@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.checked_files import Reports
+from support.checked_files import Reports, written
 from support.command_line import NO_HURRY, exit_code, on_a_terminal, ran
+from support.written_functions import formula
 
 from gradloupe.server.config.settings import Settings
 from gradloupe.server.report.command import write_report
+from gradloupe.server.report.findings import WorstPoint
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection
 
 NAMES = ["Cube", "Through", "Product", "Crash", "Riddle"]
@@ -54,7 +56,7 @@ def test_below_the_table_stands_what_is_wrong_and_where(text: Halves) -> None:
     _, below = text("my_ops.py")
     assert "\nCube" not in below
     assert re.search(
-        r"\nProduct\n  GRADIENT  backward .*?\n  my_ops.py:\d+\n  proof  Refuted: .*?\n\nCrash\n.*SIGSEGV",
+        r"\nProduct\n  GRADIENT  backward .*?\n  my_ops.py:\d+\n  proof  Refuted .*?\n\nCrash\n.*SIGSEGV",
         below,
         re.DOTALL,
     )
@@ -74,7 +76,33 @@ def test_a_difference_is_told_once_and_a_warning_under_its_name(text: Halves) ->
     assert re.search(r"\nRow .*matches, backward raises in ", table)
     assert re.search(r"\nNearly .*matches, with a remark ", table)
     assert "\nChance\n" not in below
-    assert "All is well." in below
+    assert "matches 8, matches here 2. Well within the range that is looked at; beyond it 2 differ." in unwrapped(below)
+
+
+def unwrapped(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(("slope", "meant"), [("1.0", True), ("2.0 * x", False)], ids=["stairs", "a parabola"])
+def test_what_to_do_if_it_is_meant_is_said_where_forward_stands_still(slope: str, meant: bool, tmp_path: Path) -> None:
+    value = "x.round()" if meant else "3 * x * x"
+    (tmp_path / "my_ops.py").write_text(written({"Own": formula("x", value, f"g * {slope}")}), encoding="utf-8")
+    said = ran(tmp_path, "my_ops.py --check").stdout
+    assert "1 Function: differs 1." in said
+    assert ("If a difference is meant" in said, "--allow" in said) == (meant, meant)
+
+
+def test_what_a_backward_raises_is_told_once(tmp_path: Path) -> None:
+    raising = formula("x", "x * 2", "[][len(x)]")
+    (tmp_path / "my_ops.py").write_text(written({"Own": raising}), encoding="utf-8")
+    said = ran(tmp_path, "my_ops.py --check").stdout
+    assert said.count("backward raised IndexError") == 1
+    assert "BACKWARD-RAISED" in said
+
+
+def test_a_proof_of_what_differs_beyond_its_range_is_one_of_the_range(text: Halves) -> None:
+    table, _ = text("warned.py")
+    assert re.search(r"\nHere .* matches here +100 % of the range ", table)
 
 
 def test_notes_are_counted_and_told_to_who_asks_for_them(text: Halves) -> None:
@@ -136,7 +164,8 @@ def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(
 
 def test_the_hint_names_a_function_as_its_file_does_and_as_the_report_does(capsys: pytest.CaptureFixture[str]) -> None:
     op: Any = {"bound": "Layer.Wrong"}
-    write_report(Report(("my.py",), (ExaminedFunction(WRONG, op),)), Settings(check=True))
+    flat = replace(WRONG, sweeps=(replace(WRONG.sweeps[0], worst=WorstPoint(0.0, 1.0, 0.0, 0.0)),))
+    write_report(Report(("my.py",), (ExaminedFunction(flat, op),)), Settings(check=True))
     said = " ".join(capsys.readouterr().out.split())
     assert "Op(Layer.Wrong, " in said
     assert "--allow Wrong[red]." in said
