@@ -60,11 +60,17 @@ def test_back_undoes_each_deed_and_no_step_of_a_slider_and_buttons_leave_a_zoom_
         entry.press("Space")  # an entry of the legend hides its curve
         expect(entry).to_have_attribute("aria-pressed", "false")
         assert not {"numerical", "error band"} & set(page.evaluate(SEEN))
+        assert "hide=numerical" in here(page)
+        page.reload()  # the address keeps it
+        expect(entry).to_have_attribute("aria-pressed", "false")
+        page.locator("html[data-ready]").wait_for()
+        assert not {"numerical", "error band"} & set(page.evaluate(SEEN))
         page.get_by_role("slider", name="Trace").press("End")
         expect(page.locator(".overlay .dot.numerical")).to_be_hidden()
         expect(page.locator(".overlay .dot.analytical")).to_be_visible()
         entry.click()
         assert {"numerical", "error band"} <= set(page.evaluate(SEEN))
+        assert "hide=" not in here(page)
 
 
 def fingers(page: Page) -> Any:

@@ -19,7 +19,7 @@ export function liveFigure(session, prefix, { load, drawn, picked = () => {}, re
   const travel = ({ start, stop }) => session.move({ start, stop });
   const zoomed = (start, stop) => travel({ start: roundForSpan(start, stop - start), stop: roundForSpan(stop, stop - start) });
   const widened = () => travel(session.home());
-  const hidden = legendButtons(find("canvas").closest("figure"), () => plot.redraw());
+  const hidden = legendButtons(find("canvas").closest("figure"), session, () => plot.redraw());
   const plot = plotter(find("canvas"), { load, zoomed, widened, hidden, behind, drawn: () => drawn(plot.state().answer) });
   hearPinch(find("canvas"), plot, zoomed);
   wayOut(session, find("unzoom"), find("cursor"), widened);

@@ -96,6 +96,12 @@ export class Session {
     this.#go(true);
   }
 
+  /** The same is shown in another way. */
+  dress(values) {
+    this.state = { ...this.state, ...values };
+    this.#point(this.parts().section);
+  }
+
   /** Show what another address says, that of Back or of Forward. */
   visit(query) {
     if (query === this.query) return;
