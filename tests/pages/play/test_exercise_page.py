@@ -52,6 +52,10 @@ def test_a_student_solves_an_exercise_by_its_hints_on_a_narrow_page(visit: Page)
     tried(visit, "solved")
     expect(visit.locator("#hints dd")).to_have_count(0)
     assert until(lambda: value_at(curves(visit)["analytical"], 2.5) == 0.0)
+    places = [visit.locator(f"[data-curve='{name}']").bounding_box() or {} for name in ("forward", "kinks", "implied")]
+    assert [(box["y"], box["x"]) for box in places] == sorted(
+        (box["y"], box["x"]) for box in places
+    )  # what is gone left no gap
     visit.get_by_role("button", name="Back to the start").press("Enter")
     tried(visit, "mask-forgotten")
 
