@@ -18,7 +18,8 @@ _MOST_ASKED_AGAIN = 64  # budget: the points asked a second time where each need
 # bound: the relative difference between two calls of a deterministic forward: last places on a CPU.
 _REPEAT_TOLERANCE = {"cpu": 1e-14}
 # budget: so many draws are tried, at so many points each; sample: a part of the points, and of the rise between two.
-_DRAWS, _DRAWN_POINTS, _TELLING = 32, 33, 1 / 8
+# How far beside each, as a part of the range, is a sample, too.
+_DRAWS, _DRAWN_POINTS, _TELLING, _BESIDE = 32, 17, 1 / 8, 2.0**-10
 _REPEAT_TOLERANCE_ELSEWHERE = 1e-5  # bound: the same on other devices, where two calls differ by more
 
 
@@ -97,15 +98,16 @@ def with_one_draw(section: Section, x: Array, grad_output: float) -> Section | N
     """The section with the same random numbers in every call; None where forward varies even then.
 
     A draw in which forward stands still tells nothing, nor does one that backward, which draws again, meets by chance.
-    Of several draws it is the first in which backward does not return what forward rises by at many of the points, or
-    else the first in which forward moves.
+    Of several draws it is the first in which backward does not return what forward rises by, beside many of the
+    points, or else the first in which forward moves.
     """
     same = batched_section(_telling_draw(section, x, grad_output), x)
     return same if is_deterministic(Batch(same), x, same.forward(x)) else None
 
 
 def _telling_draw(section: Section, x: Array, grad_output: float) -> Section:
-    at, moving = evenly_chosen(x, _DRAWN_POINTS), None
+    first, moving = evenly_chosen(x, _DRAWN_POINTS)[:-1], None
+    at = np.column_stack((first, section.snap(first + _BESIDE * (x[-1] - x[0])))).reshape(-1)
     for seed in range(SEED, SEED + _DRAWS):
         drawn = section.alone(draw=seed)
         try:
@@ -114,8 +116,8 @@ def _telling_draw(section: Section, x: Array, grad_output: float) -> Section:
             break
         gradient = np.zeros(at.size) if found.grad_input is None else found.grad_input
         with np.errstate(all="ignore"):
-            rise = grad_output * (found.values[1:] - found.values[:-1])
-            returned = (gradient[1:] + gradient[:-1]) / 2 * (at[1:] - at[:-1])
+            rise = grad_output * (found.values[1::2] - found.values[::2])
+            returned = (gradient[1::2] + gradient[::2]) / 2 * (at[1::2] - at[::2])
             off = np.abs(rise - returned) > _TELLING * np.maximum(np.abs(rise), np.abs(returned))
         if off.mean() > _TELLING:
             return drawn
