@@ -320,11 +320,8 @@ class _Reader:
         """The numerical gradient with its bound; on a kink those of the two sides."""
         columns, text = self.answer["columns"], self._value("numerical", row)
         error = columns["error"][row]
-        return (
-            f"{text} ± {typeset_number(error, 2)}"
-            if columns["numerical"][row] is not None and (error or 0) >= sys.float_info.min
-            else text
-        )
+        bounded = columns["numerical"][row] is not None and error is not None and error >= sys.float_info.min
+        return f"{text} ± {typeset_number(error, 2)}" if bounded else text
 
     def status(self, row: int) -> str:
         """How analytical and numerical compare in a row."""

@@ -121,6 +121,7 @@ def evaluate_and_judge(section: Section, question: Question) -> tuple[Evaluation
         if part is None or part == grid:
             raise
         evaluation = evaluate(section, part, question.grad_output, question.step)
+        evaluation = replace(evaluation, elsewhere=error.failure)
     verdict = judge(evaluation, question.atol, question.rtol)
     wide = evaluation.whole_range
     if wide is not None and (question.atol, question.rtol) != (None, None):

@@ -153,9 +153,9 @@ def _notes(evaluation: Evaluation, names: Names, question: Question) -> list[str
         notes.append(f"{names.forward} computes in low precision inside, so the differences take wider steps.")
     if evaluation.grid.count < question.count and evaluation.structure == "one by one":
         notes.append(f"Each point needs its own calls, so only {evaluation.grid.count} points are computed.")
-    if evaluation.grid.start > question.start or evaluation.grid.stop < question.stop:
-        part = describe_range(evaluation, names)
-        notes.append(f"{names.forward} raises elsewhere in this range: only {part} was looked at.")
+    if evaluation.elsewhere:
+        only = f"only {describe_range(evaluation, names)} was looked at, as elsewhere {names.forward} raises"
+        notes.append(f"Of this range {only} {evaluation.elsewhere.raised}.")
     for brief in dict.fromkeys(brief for _, brief in evaluation.refused):
         where = listed([describe_point(x, evaluation) for x, each in evaluation.refused if each == brief])
         notes.append(f"{brief} at {question.wrt} = {where}.")

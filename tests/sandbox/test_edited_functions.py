@@ -91,7 +91,7 @@ def test_an_edit_is_judged_and_explained(backward: str, word: str, kind: str | N
     ],
 )
 def test_what_fails_is_told_with_its_line(forward: str, backward: str, kind: str, line: int | None) -> None:
-    failure = answer_of_text(edited(forward, backward), start=40.0, stop=80.0).header["failure"]
+    failure = answer_of_text(edited(forward, backward), start=55.0, stop=80.0).header["failure"]
     assert failure["kind"] == kind
     assert failure["line"] == (line and line - 3)  # in the source of the class
 

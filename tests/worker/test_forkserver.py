@@ -100,7 +100,7 @@ async def test_a_worker_lives_where_the_server_is_now(tmp_path: Path, monkeypatc
         monkeypatch.chdir(folder)
         monkeypatch.setenv("TOLD", told)
         async with engine_of(tmp_path / "my_ops.py") as engine:
-            question = await question_of(engine, "Telling", start=-60.0, stop=60.0)
+            question = await question_of(engine, "Telling", start=55.0, stop=60.0)
             assert (await engine.answer(question)).header["failure"]["message"] == f"{folder} {told} 1"
 
 
@@ -146,7 +146,7 @@ async def test_a_process_that_was_stopped_goes_on_as_soon_as_it_owes_news(tmp_pa
     async with engine_of(file, deadline=1.0) as engine:
         await engine.wait_ready()
         before = forkservers()
-        lost = await engine.answer(await question_of(engine, "Telling", start=-60.0, stop=60.0))
+        lost = await engine.answer(await question_of(engine, "Telling", start=55.0, stop=60.0))
         answered = await engine.answer(await question_of(engine, "Telling"))
         assert forkservers() == before
     assert (lost.header["failure"]["kind"], answered.header["verdict"]["word"]) == ("Timeout", "matches")

@@ -32,11 +32,12 @@ class Evaluation:
     ``special`` are the kinks, cusps, jumps and poles that were located. ``deterministic`` says that forward answers the
     same when asked again; with ``section.one_draw`` it does not, but was made to. ``linearity`` holds the laws that
     backward breaks, ``whole_range`` the check beyond the range. ``surrogate_nonlinear`` says that the surrogate is not
-    in proportion to ``grad_output``, ``refused`` are the few points at which forward raises, and what. ``section`` is
-    what was asked, ``reference`` the same in double precision, and ``meant`` the one through the surrogate.
-    ``returned_none`` says that backward returned None, and ``failure`` that it raised. Of a section of order 2 all this
-    is said of what backward returned, in the place of forward, and of double backward. ``hurried`` says why a slow
-    Function was looked at in few points alone.
+    in proportion to ``grad_output``, ``refused`` are the few points at which forward raises, and what; where it does at
+    more, ``elsewhere`` is what it raises beyond the part that is looked at. ``section`` is what was asked,
+    ``reference`` the same in double precision, and ``meant`` the one through the surrogate. ``returned_none`` says that
+    backward returned None, and ``failure`` that it raised. Of a section of order 2 all this is said of what backward
+    returned, in the place of forward, and of double backward. ``hurried`` says why a slow Function was looked at in few
+    points alone.
     """
 
     section: Section
@@ -62,6 +63,7 @@ class Evaluation:
     failure: Failure | None = None
     surrogate_nonlinear: bool = False
     refused: tuple[tuple[float, str], ...] = ()
+    elsewhere: Failure | None = None
     hurried: str = ""
 
     @property
