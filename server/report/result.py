@@ -218,10 +218,11 @@ class CheckResult:
         if (accused := self.accused) and not (self.allowed or self.forgives(accused)):
             sentence = f"{self.sentence} {accused.advice}".rstrip()
             yield CheckFailure(VERDICT_ID, sentence, accused.line, self.word, accused.input)
-        inputs, failed = {each.input for each in wrong}, [each.sentence for each in wrong if each.word == "failed"]
+        inputs = {each.input for each in wrong}
+        failed = {each.sentence.rstrip(".") for each in wrong if each.word == "failed"}
         for finding in self.findings:
             repeated = finding.id == VERDICT_ID and (finding is accused or finding.input in inputs)
-            repeated = repeated or f"{finding.seen.rstrip('.')}." in [f"{each.rstrip('.')}." for each in failed]
+            repeated = repeated or finding.seen.rstrip(".") in failed
             if finding.level == "error" and not (repeated or self.forgives(finding)):
                 yield _failure(finding)
 

@@ -18,7 +18,7 @@ from ...runtime.devices import TORCH_DTYPES, Device, devices
 from ...runtime.failure import NOT_REPRESENTABLE, Failure, FunctionFailed, unless_backward_fails
 from ...runtime.reference import double_precision
 from ...runtime.section import BackwardResult, Section
-from ..differentiation.noise import irrational, relative_precision
+from ..differentiation.noise import irrational, looks_rounded, relative_precision
 from ..formatting.numbers import format_number
 from ..sampling.grid import POINTS_ONE_BY_ONE, Grid
 from ..sentences.names import complex_inputs
@@ -233,6 +233,8 @@ def _computes_in(section: Section, x: Array, result: BackwardResult, grad_output
     gradient = partial(section.gradient, grad_output=1.0)
 
     def narrow(function: Callable[[Array], Array], values: Array) -> str | None:
+        if not looks_rounded(values):
+            return None
         try:
             bits = -math.log2(relative_precision(values, function(irrational(x))))
         except FunctionFailed:
